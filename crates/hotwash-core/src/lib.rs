@@ -1,0 +1,7 @@
+//! The domain of hotwash: what an event, a fact, a rubric, a score is, and the arithmetic on them.
+//!
+//! Nothing here does I/O, reads a clock or draws a random number: see `Cargo.toml`, which names nothing that could.
+
+pub mod redaction;
+pub mod rubric;
+pub mod shell;

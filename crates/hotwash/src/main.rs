@@ -1,0 +1,3 @@
+//! hotwash grades AI coding sessions.
+
+fn main() {}
