@@ -1,0 +1,52 @@
+//! What must come out byte for byte as it went in.
+
+use super::super::redact;
+use super::rules;
+
+#[rustfmt::skip]
+const INNOCENT: &[&str] = &[
+    "", " ", "\n\n", "plain words, nothing else", "naïve café — “quotes” ✓ 漢字",
+    "commit 4f2a9c1e8b7d6a5f4e3d2c1b0a9f8e7d6c5b4a39", "index 83db48f..bf269f4 100644", "HEAD is now at 4f2a9c1 Fix it",
+    "0b9d7e4a-1c2d-4e5f-8a9b-0c1d2e3f4a5b", "\"sessionId\":\"0b9d7e4a-1c2d-4e5f-8a9b-0c1d2e3f4a5b\"", "toolu_01Qw3Er5Ty7Ui9Op2As4Df6G", "msg_01Zx2Cv4Bn6Mq8We1Rt3Yu5I", "req_011Lk9Jh7Gf5Ds3Aq1Wz2Xe4",
+    "v1.2.3-beta.4+build.567", "serde = \"1.0.219\"", "2026-02-03T04:05:06.789Z", "1770091506789", "1770091506789123456", "+1770091506", "-1770091506", "20260203040506",
+    "@@ -12,5 +15,7 @@ fn main() {", "src/main.rs:123:45: error[E0308]: mismatched types", "192.168.100.200:8080", "255.255.255.255", "0x7ffd1234abcd", "#ff8800 #abc", "rgb(255, 136, 0)",
+    "3.141592653589793238462643383279", "0.4111111111111111", "1 234 567 890", "10.1000/182", "978-3-16-148410-0",
+    "let token = tokens.next();", "token: &str, password: String,", "fn password(&self) -> &str {", "password: string;", "const { password } = req.body;", "password = get_password()", "password = os.environ[\"DB_PASSWORD\"]",
+    "if token == Token::Eof { return; }", "max_tokens: 4096", "\"input_tokens\":12345,\"output_tokens\":678", "token_count = 1234567890", "tokenizer: cl100k_base", "password: ${DB_PASSWORD}", "PASSWORD=$PASSWORD", "token: ${{ secrets.GITHUB_TOKEN }}",
+    "secrets: inherit", "secretName: my-app-tls-v2", "\"password\": null", "Enter your password: ", "forgot password? reset it", "password: \"must be at least 8 characters long\"", "<input type=\"password\" name=\"password\">",
+    "primary_key: user_id_2_long_name", "cache_key = \"session-v2-abcdef0123456789\"", "key: value", "Authorization: Bearer $TOKEN", "Authorization: Bearer <token>", "authorization is required for this", "Basic usage of the library", "bearer of bad news arrives tomorrow",
+    "git@github.com:owner/repo.git", "ssh://git@github.com/owner/repo.git", "https://github.com/owner/repo/pull/12", "https://example.com:8080/path@v2/file", "npm install @types/node@20.1.0 react@18", "actions/checkout@v4.1.2", "logo@2x.png", "@app.route('/home/')", "getty@tty1.service",
+    "src/home/index.tsx", "https://example.com/home/page", "/usr/local/bin/python3", "/etc/hosts", "/home/", "/home/$USER/x", "/home/<user>/x", "/Users/Shared/x", "./Users.tsx", "~/projects/x", "/root/.cargo",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk", "\"integrity\": \"sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==\"", "checksum = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"",
+    "sk-learn is scikit-learn", "risk-assessment-and-mitigation-plan", "hf_hub_download(repo_id)", "npm_config_registry=https://registry.example.com/", "the_quick_brown_fox_jumps_over_the_lazy_dog", "crates/hotwash-core/src/redaction/providers", "AKIA is a prefix", "ghp_ is a prefix", "xoxb- too",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "if line.contains(\"-----BEGIN RSA PRIVATE KEY-----\") { warn(); }", "root:x:0:0:root:/root:/bin/bash", "docker run -u 1000:1000 alpine", "al dente, and root access", "let pass = 1; bypass: yes", "assert 5 passed, 0 failed",
+    "printf(\"%s\\n\", name)", "100% sure", "50%20", "C:\\Windows\\System32", "\\d{3}-\\d{4}", "x = a[i] + b[j] - 1234", "for i in 0..1000000000 {", "elapsed: 00:12:34.567", "port 5432, pid 123456", "1,234,567.89", "ISO 8601, RFC 3339", "cookie: string", "Cookie: theme=dark",
+    "date -u +%Y-%m-%dT%H:%M:%SZ", "token = Store.mint(project.id, 0)", "they pass:\"}],\"stop\"", "**Basic Operations:** tools", "user, password = get_auth(proxy)", "password: Optional[str], x", "run(code, pass_fds=fds)", "the group identified by `name`", "--- PASS: TestReadsEmptyFiles/.hidden (0.00s)", "[\"pass\",\"status\",\"password\", \"username\"]", "\"password\", \"email\", \"token\", \"name\"",
+];
+
+#[test]
+fn innocent_text_stays_as_it_is() {
+    let rules = rules();
+    let harmed: Vec<String> = INNOCENT
+        .iter()
+        .map(|text| (text, redact(text, &rules)))
+        .filter(|(text, out)| out.as_str() != **text)
+        .map(|(text, out)| format!("{text} -> {out}"))
+        .collect();
+    assert!(harmed.is_empty(), "{}", harmed.join("\n"));
+}
+
+#[test]
+fn what_surrounds_a_secret_stays() {
+    let rules = rules();
+    for (text, expected) in [
+        ("cd /home/ada/src && ls", "cd ~/src && ls"),
+        ("cd C:\\Users\\ada\\src", "cd ~\\src"),
+        ("file:///home/ada/x.rs:12", "file://~/x.rs:12"),
+        ("gcc -I/home/ada/include", "gcc -I~/include"),
+        ("/mnt/c/Users/ada/x", "/mnt/c~/x"),
+        ("ls /srv/people/marguerite/notes", "ls ~/notes"),
+    ] {
+        assert_eq!(redact(text, &rules).as_str(), expected);
+    }
+}
