@@ -1,0 +1,218 @@
+//! Brings each tool call together with what came of it, so that no fold has to.
+//!
+//! A call is counted once however often it is recorded, and its result is the first one recorded, wherever it stands:
+//! some transcripts hold the result before the call.
+
+use crate::sessions::{Call, EventId, Key, Kind, Outcome, Timestamp, Tool};
+use crate::sessions::{Event, Origin};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Inputs are kept to this length for comparing calls with each other.
+const INPUT_KEPT: usize = 1000;
+
+/// A map from hashes: they need no hashing again.
+pub type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<Passthrough>>;
+/// A set of hashes.
+pub type KeySet<K> = HashSet<K, BuildHasherDefault<Passthrough>>;
+
+/// Takes the last 64-bit number of a key as its hash.
+#[derive(Clone, Copy, Default)]
+pub struct Passthrough(u64);
+
+impl Hasher for Passthrough {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxhash_rust::xxh3::xxh3_64_with_seed(bytes, self.0);
+    }
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = self.0.rotate_left(5) ^ hash;
+    }
+}
+
+/// A call that was made, with what later steps need of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OpenCall {
+    /// Where it was made.
+    pub id: EventId,
+    /// Its id.
+    pub key: Key,
+    /// The API message that made it.
+    pub message: Key,
+    /// The tool.
+    pub tool: Tool,
+    /// The tool as the agent names it.
+    pub name: Box<str>,
+    /// The file, absolute; empty where there is none.
+    pub path: Box<str>,
+    /// The shell command.
+    pub command: Box<str>,
+    /// What is searched for.
+    pub pattern: Box<str>,
+    /// The skill or kind of subagent.
+    pub which: Box<str>,
+    /// First line and number of lines asked for.
+    pub range: (Option<i64>, Option<i64>),
+    /// The input as recorded, its beginning.
+    pub input: Box<[u8]>,
+    /// Hash of the whole input.
+    pub input_hash: u64,
+    /// When.
+    pub at: Option<Timestamp>,
+}
+
+impl OpenCall {
+    fn new(origin: &Origin<'_>, call: &Call<'_>) -> OpenCall {
+        let boxed = |text: crate::text::Text<'_>| -> Box<str> { text.to_str().into() };
+        let path = if call.input.path.is_empty() { Box::default() } else { absolute(origin, call) };
+        OpenCall {
+            id: origin.id,
+            key: call.key,
+            message: call.message,
+            tool: call.tool,
+            name: boxed(call.name),
+            path,
+            command: boxed(call.input.command),
+            pattern: boxed(call.input.pattern),
+            which: boxed(call.input.which),
+            range: (call.input.offset, call.input.limit),
+            input: call.input.whole[..call.input.whole.len().min(INPUT_KEPT)].into(),
+            input_hash: xxhash_rust::xxh3::xxh3_64(call.input.whole),
+            at: origin.at,
+        }
+    }
+}
+
+/// The call's path, made absolute by the record's working directory.
+fn absolute(origin: &Origin<'_>, call: &Call<'_>) -> Box<str> {
+    let path = call.input.path.to_str();
+    let bytes = path.as_bytes();
+    let rooted = bytes.first() == Some(&b'/') || bytes.get(1) == Some(&b':') || path.starts_with("\\\\");
+    if rooted || origin.cwd.is_empty() {
+        return path.into();
+    }
+    let path = path.strip_prefix("./").unwrap_or(&path);
+    format!("{}/{path}", origin.cwd.to_str().trim_end_matches('/')).into()
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// It has a result, and the result is no error.
+    Ok,
+    /// The tool failed.
+    Failed,
+    /// The person said no: a decision, not an error.
+    Rejected,
+    /// Cancelled because a call beside it failed: that one counts.
+    Echo,
+}
+
+impl Status {
+    fn of(outcome: &Outcome<'_>) -> Status {
+        if !outcome.error {
+            return Status::Ok;
+        }
+        let words = outcome.body.head(600);
+        let says = |phrase: &str| words.contains(phrase);
+        if says("The user doesn't want to proceed")
+            || says("The user doesn't want to take this action")
+            || words.starts_with("[Request interrupted by user")
+        {
+            Status::Rejected
+        } else if says("Sibling tool call errored") || says("Cancelled: parallel tool call") {
+            Status::Echo
+        } else {
+            Status::Failed
+        }
+    }
+}
+
+/// An event's part in the story of a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// It is no call, or one that was told before.
+    Aside,
+    /// A call is made.
+    Called(&'a OpenCall),
+    /// A call has ended. Without a call where the transcript holds none.
+    Ended {
+        /// The call.
+        call: Option<&'a OpenCall>,
+        /// What came of it; empty where the result was recorded before the call.
+        outcome: &'a Outcome<'a>,
+        /// How it ended.
+        status: Status,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum State {
+    Open(Box<OpenCall>),
+    /// A result whose call has not been seen.
+    Orphan(Status),
+    Ended,
+}
+
+/// The calls of a transcript so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Calls {
+    states: KeyMap<Key, State>,
+}
+
+impl Calls {
+    /// Follows the story, telling `tell` each step once.
+    pub fn event(&mut self, event: &Event<'_>, mut tell: impl FnMut(&Event<'_>, &Step<'_>)) {
+        match &event.kind {
+            Kind::Call(call) => {
+                let state = self.states.get(&call.key);
+                if matches!(state, Some(State::Open(_) | State::Ended)) {
+                    return tell(event, &Step::Aside);
+                }
+                let open = OpenCall::new(event.origin, call);
+                tell(event, &Step::Called(&open));
+                let state = if let Some(&State::Orphan(status)) = state {
+                    tell(event, &Step::Ended { call: Some(&open), outcome: &Outcome::default(), status });
+                    State::Ended
+                } else {
+                    State::Open(Box::new(open))
+                };
+                self.states.insert(call.key, state);
+            }
+            Kind::Outcome(outcome) => {
+                let status = Status::of(outcome);
+                let Some(key) = outcome.call else {
+                    return tell(event, &Step::Ended { call: None, outcome, status });
+                };
+                match self.states.insert(key, State::Ended) {
+                    Some(State::Open(call)) => tell(event, &Step::Ended { call: Some(&call), outcome, status }),
+                    Some(State::Ended) => tell(event, &Step::Aside),
+                    Some(State::Orphan(first)) => {
+                        self.states.insert(key, State::Orphan(first));
+                        tell(event, &Step::Aside);
+                    }
+                    None => {
+                        self.states.insert(key, State::Orphan(status));
+                        tell(event, &Step::Ended { call: None, outcome, status });
+                    }
+                }
+            }
+            _ => tell(event, &Step::Aside),
+        }
+    }
+
+    /// Calls that have no result yet.
+    pub fn open(&self) -> Vec<EventId> {
+        let mut open: Vec<EventId> = self
+            .states
+            .values()
+            .filter_map(|state| if let State::Open(call) = state { Some(call.id) } else { None })
+            .collect();
+        open.sort_unstable();
+        open
+    }
+}

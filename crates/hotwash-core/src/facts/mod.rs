@@ -1,0 +1,237 @@
+//! Facts: what can be counted in a session, always the same for the same events, citing them.
+//!
+//! Each group of facts is a fold over events in a file of its own, with its manual beside it. [`Ledger`] runs them all
+//! in one pass; its state can be put away and taken up again when a transcript grows. How things are counted is said on
+//! each fact; `docs/facts.md` is generated from there.
+
+pub mod calls;
+pub mod claims;
+pub mod edits;
+pub mod pace;
+pub mod parallel;
+pub mod prompts;
+pub mod reads;
+pub mod signals;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod tokens;
+pub mod tools;
+pub mod transcript;
+pub mod value;
+pub mod verification;
+
+pub use calls::{OpenCall, Status, Step};
+pub use tokens::{Cost, Tokens};
+pub use transcript::{Identity, Words};
+pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
+
+use crate::prices::Prices;
+use crate::sessions::{Event, Key};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A group of facts being established.
+pub trait Fold {
+    /// What comes out.
+    type Facts;
+    /// Looks at the next event and its part in the story of a call.
+    fn event(&mut self, event: &Event<'_>, step: &Step<'_>);
+    /// The facts so far.
+    fn finish(&self) -> Self::Facts;
+}
+
+/// Declares the groups once: the folds, the facts, and the list that documentation and output go by.
+macro_rules! groups {
+    ($($name:ident: $fold:ty => $facts:ty, $title:literal;)*) => {
+        /// All facts of a session or transcript.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        #[expect(missing_docs, reason = "each group says what it is")]
+        pub struct Facts { $(pub $name: $facts,)* }
+
+        /// Establishes all facts in one pass.
+        #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+        pub struct Ledger {
+            calls: calls::Calls,
+            $($name: $fold,)*
+        }
+
+        impl Facts {
+            /// The groups with their titles and manuals, in the order in which they are shown.
+            pub const GROUPS: &'static [(&'static str, &'static [Manual])] =
+                &[$(($title, <$facts as Group>::MANUAL),)*];
+
+            /// As the store keeps them: JSON, group by group, without what was not seen.
+            pub fn stored(&self) -> String {
+                let mut out = vec![b'{'];
+                $(write_group(stringify!($name), &self.$name, &mut out);)*
+                out.push(b'}');
+                String::from_utf8(out).unwrap_or_default()
+            }
+
+            /// Shows each fact to `visit`.
+            pub fn each<'s>(&'s self, mut visit: impl FnMut(&'static Manual, &'s dyn FactValue)) {
+                $(self.$name.each(&mut visit);)*
+            }
+        }
+
+        impl Ledger {
+            /// Looks at the next event.
+            pub fn event(&mut self, event: &Event<'_>) {
+                let Ledger { calls, $($name,)* } = self;
+                calls.event(event, |event, step| { $($name.event(event, step);)* });
+            }
+
+            fn unpriced(&self) -> Facts {
+                Facts { $($name: self.$name.finish(),)* }
+            }
+        }
+    };
+}
+
+groups! {
+    prompts: prompts::Prompts => prompts::PromptFacts, "What people did";
+    tools: tools::Tools => tools::ToolFacts, "Tool calls";
+    parallel: parallel::Parallel => parallel::ParallelFacts, "Calls made at once";
+    reads: reads::Reads => reads::ReadFacts, "Files read";
+    edits: edits::Edits => edits::EditFacts, "Files changed";
+    verification: verification::Verification => verification::VerificationFacts, "The shell, and what was checked";
+    tokens: tokens::TokenFold => tokens::TokenFacts, "Messages, tokens, cost";
+    pace: pace::Pace => pace::PaceFacts, "Time";
+    signals: signals::Signals => signals::SignalFacts, "What people said of it";
+    transcript: transcript::Transcript => transcript::TranscriptFacts, "The transcript";
+}
+
+fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
+    let before = out.len();
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    out.extend_from_slice(format!("\"{name}\":{{").as_bytes());
+    let empty = out.len();
+    group.each(&mut |manual, value| {
+        if !value.is_nothing() {
+            if out.last() != Some(&b'{') {
+                out.push(b',');
+            }
+            out.extend_from_slice(format!("\"{}\":", manual.name).as_bytes());
+            value.stored(out);
+        }
+    });
+    if out.len() == empty {
+        out.truncate(before);
+    } else {
+        out.push(b'}');
+    }
+}
+
+impl Facts {
+    /// Shows each word that came from outside (a tool's name, a command) to `change`, which may replace it.
+    pub(crate) fn words(&mut self, mut change: impl FnMut(&mut String)) {
+        let Facts { prompts, tools, tokens, transcript, .. } = self;
+        let lists = [
+            &mut prompts.slash_commands,
+            &mut tokens.unpriced_models,
+            &mut tokens.cost_usd.unpriced,
+            &mut tokens.models,
+            &mut tokens.subagents_seen_in_progress,
+            &mut transcript.versions,
+        ];
+        lists.into_iter().flatten().for_each(&mut change);
+        for tally in [&mut tools.tool_calls_by_name, &mut tools.tool_errors_by_name, &mut tools.skills_loaded] {
+            let mut changed = Tally::new();
+            for (mut name, count) in std::mem::take(tally) {
+                change(&mut name);
+                *changed.entry(name).or_default() += count;
+            }
+            *tally = changed;
+        }
+    }
+}
+
+impl Ledger {
+    /// The facts so far.
+    pub fn finish(&self, prices: &Prices) -> Facts {
+        Facts { tokens: self.tokens.priced(prices), ..self.unpriced() }
+    }
+
+    /// Who, where and when.
+    pub fn identity(&self) -> Identity {
+        self.transcript.identity()
+    }
+
+    /// What needs words; raw, for redaction.
+    pub fn words(&self) -> &Words {
+        self.transcript.words()
+    }
+
+    /// Keys of the API messages and prompts seen, sorted: copies of a transcript share them.
+    pub fn keys(&self) -> Vec<Key> {
+        let mut keys = self.tokens.message_keys();
+        keys.extend_from_slice(self.transcript.prompt_keys());
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Tokens and cost of subagents that only progress records show.
+    pub fn subagents(&self, prices: &Prices) -> BTreeMap<String, (Tokens, Cost)> {
+        self.tokens.subagents(prices)
+    }
+}
+
+impl Facts {
+    /// As machines read them: each fact by its name, and the events of those that point at something beside them.
+    pub fn to_json(&self) -> serde_json::Map<String, serde_json::Value> {
+        let mut json = serde_json::Map::new();
+        let mut cited = serde_json::Map::new();
+        self.each(|manual, value| {
+            json.insert(manual.name.to_string(), value.json());
+            if !value.events().is_empty() {
+                let events: Vec<String> = value.events().iter().map(ToString::to_string).collect();
+                cited.insert(manual.name.to_string(), events.into());
+            }
+        });
+        json.insert("events".to_string(), cited.into());
+        json
+    }
+}
+
+/// The hash by which texts are compared.
+pub(crate) fn text_hash(text: &str) -> u64 {
+    xxh3_64(text.trim().as_bytes())
+}
+
+/// The hash of a line with its white space folded, or nothing for a line that says nothing (a brace, a blank).
+pub(crate) fn line_hash(line: &[u8]) -> Option<u64> {
+    let folded: Vec<u8> = line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let says = folded.iter().filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count();
+    (says >= 3).then(|| xxh3_64(&folded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_store_keeps_reads_back() {
+        let facts = testing::facts_of("e1 user fix it\n e2 Bash cargo test\n e3 error boom\n e4 Read a.rs\n e5 ok");
+        assert_eq!(serde_json::from_str::<Facts>(&facts.stored()).unwrap(), facts);
+        assert_eq!(Facts::default().stored(), "{}");
+        assert_eq!(serde_json::from_str::<Facts>("{}").unwrap(), Facts::default());
+    }
+
+    #[test]
+    fn every_fact_has_a_whole_manual_page() {
+        let mut names = std::collections::BTreeSet::new();
+        for (_, manual) in Facts::GROUPS {
+            for page in *manual {
+                assert!(names.insert(page.name), "{} stands twice", page.name);
+                assert!(page.doc.contains("\n Why: ") && page.doc.contains("\n Blind: "), "{}", page.name);
+            }
+        }
+        let mut seen = 0;
+        Facts::default().each(|_, _| seen += 1);
+        assert_eq!(seen, names.len());
+    }
+}

@@ -1,0 +1,94 @@
+//! How long it took, and who was waiting for whom.
+
+use super::Fold;
+use super::calls::Step;
+use super::value::facts;
+use crate::sessions::{Event, Kind, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// A gap counts as activity up to this long.
+const LONGEST_STEP_MS: i64 = 5 * 60 * 1000;
+
+facts! {
+    /// Time.
+    pub struct PaceFacts {
+        /// Seconds from the first event to the last.
+        /// Why: what the calendar saw.
+        /// Blind: nights and meetings are in it.
+        wall_seconds: u64,
+        /// Seconds in which the agent was at work: gaps between events, each counted up to five minutes, those
+        /// that end in a prompt left out.
+        /// Why: what the work took.
+        /// Blind: a build of an hour counts five minutes unless the client records its progress.
+        active_seconds: u64,
+        /// Seconds that the agent waited for the person, each wait counted up to five minutes.
+        /// Why: shows how closely the person steered.
+        /// Blind: whether the person was thinking or away.
+        waiting_seconds: u64,
+    }
+}
+
+/// The fold behind [`PaceFacts`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Pace {
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+    active_ms: i64,
+    waiting_ms: i64,
+}
+
+impl Fold for Pace {
+    type Facts = PaceFacts;
+
+    fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
+        let Some(at) = event.origin.at else {
+            return;
+        };
+        self.first = Some(self.first.map_or(at, |first| first.min(at)));
+        // Records written late carry earlier times: they add nothing, and the latest time stays the measure.
+        if let Some(last) = self.last {
+            let gap = (at.0 - last.0).clamp(0, LONGEST_STEP_MS);
+            match event.kind {
+                Kind::Prompt(_) | Kind::PlanApproval(_) => self.waiting_ms += gap,
+                _ => self.active_ms += gap,
+            }
+        }
+        self.last = Some(self.last.map_or(at, |last| last.max(at)));
+    }
+
+    fn finish(&self) -> PaceFacts {
+        let wall = self.first.zip(self.last).map_or(0, |(first, last)| last.0 - first.0);
+        PaceFacts {
+            wall_seconds: (wall / 1000) as u64,
+            active_seconds: (self.active_ms / 1000) as u64,
+            waiting_seconds: (self.waiting_ms / 1000) as u64,
+        }
+    }
+}
+
+impl Pace {
+    /// The first and the last moment.
+    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        self.first.zip(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::testing::facts_of;
+
+    #[test]
+    fn long_gaps_are_capped_and_waiting_is_kept_apart() {
+        let facts = facts_of(
+            "
+            e1 user  go               @0
+            e2 says  working          @60
+            e3 says  still working    @3660
+            e4 user  and now?         @3700
+            e5 says  done             @3690
+        ",
+        );
+        let pace = facts.pace;
+        assert_eq!((pace.wall_seconds, pace.active_seconds, pace.waiting_seconds), (3700, 360, 40));
+    }
+}

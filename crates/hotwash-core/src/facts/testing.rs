@@ -1,0 +1,116 @@
+//! A small language for transcripts, so that a test reads as the story it is about.
+//!
+//! ```text
+//! e1 user  fix the parser          a prompt
+//! e2 Read  src/a.rs:10+50          a call; `&Read` rides in the message before
+//! e3 ok    what the tool said      the oldest call without a result ends well
+//! e4 Edit  src/a.rs -old +new      what the edit changes, told with its result
+//! e5 error no such file            the oldest call without a result fails
+//! e6 says  done                    the agent's prose
+//! e7 compact                       an automatic compaction
+//! ```
+//! `@12` at the end of a line is a time in seconds.
+
+use super::{Facts, Ledger};
+use crate::prices;
+use crate::sessions::{
+    Call, Change, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Prompt, PromptVia, Timestamp, Tool,
+};
+use crate::text::{Body, Text};
+use std::collections::VecDeque;
+
+/// The facts of a story.
+pub(crate) fn facts_of(story: &str) -> Facts {
+    let mut ledger = Ledger::default();
+    let mut open: VecDeque<(Key, Vec<String>)> = VecDeque::new();
+    let mut message = 0;
+    for line in story.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (line, at) = match line.rsplit_once('@') {
+            Some((line, time)) if time.parse::<i64>().is_ok() => (line.trim(), time.parse().ok()),
+            _ => (line, None),
+        };
+        let (id, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let id: u32 = id.trim_start_matches('e').parse().unwrap_or_else(|_| panic!("no event id in {line:?}"));
+        let (verb, rest) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
+        let rest = rest.trim();
+        let origin = Origin {
+            id: EventId(id),
+            key: Some(Key(u64::from(id))),
+            at: at.map(|seconds: i64| Timestamp(seconds * 1000)),
+            cwd: Text::plain("/work"),
+            ..Origin::default()
+        };
+        let mut tell = |kind| ledger.event(&Event { origin: &origin, kind });
+        match verb {
+            "user" => {
+                let body = Body::One(Text::plain(rest));
+                tell(Kind::Prompt(Prompt { body, skip: 0, via: PromptVia::Typed, images: 0 }));
+            }
+            "says" => tell(Kind::Says(Text::plain(rest))),
+            "compact" => tell(Kind::Compaction(Compaction::Auto)),
+            "interrupt" => tell(Kind::Interrupt),
+            "ok" | "error" | "created" => {
+                let (call, lines) = open.pop_front().unwrap_or_else(|| panic!("no call for {line:?}"));
+                let patch: Vec<Text<'_>> = lines.iter().map(|line| Text::plain(line)).collect();
+                let content: String = lines.iter().map(|line| format!("{}\n", &line[1..])).collect();
+                let change = if verb == "created" {
+                    Some(Change { created: Some(Text::plain(&content)), ..Change::default() })
+                } else {
+                    (verb == "ok" && !patch.is_empty()).then_some(Change { patch: &patch, ..Change::default() })
+                };
+                let body = Body::One(Text::plain(rest));
+                let error = verb == "error";
+                tell(Kind::Outcome(Outcome { call: Some(call), error, body, change, ..Outcome::default() }));
+            }
+            _ => {
+                let (beside, name) = verb.strip_prefix('&').map_or((false, verb), |name| (true, name));
+                message += u64::from(!beside);
+                let key = Key(1000 + u64::from(id));
+                let (input, lines) = input(name, rest);
+                open.push_back((key, lines));
+                let call = Call { key, message: Key(message), name: Text::plain(name), tool: tool(name), input };
+                tell(Kind::Call(call));
+            }
+        }
+    }
+    ledger.finish(prices::shipped())
+}
+
+fn tool(name: &str) -> Tool {
+    match name {
+        "Read" => Tool::Read,
+        "Edit" => Tool::Edit,
+        "Write" => Tool::Write,
+        "Bash" => Tool::Shell,
+        "Grep" => Tool::Search,
+        "TodoWrite" => Tool::Todo,
+        "Task" => Tool::Subagent,
+        _ => panic!("no tool {name}"),
+    }
+}
+
+fn input<'a>(name: &str, rest: &'a str) -> (Input<'a>, Vec<String>) {
+    let mut input = Input { whole: rest.as_bytes(), ..Input::default() };
+    let mut lines = Vec::new();
+    match name {
+        "Read" => {
+            let (path, range) = rest.split_once(':').map_or((rest, None), |(path, range)| (path, Some(range)));
+            input.path = Text::plain(path);
+            if let Some((offset, limit)) = range.and_then(|range| range.split_once('+')) {
+                (input.offset, input.limit) = (offset.parse().ok(), limit.parse().ok());
+            }
+        }
+        "Edit" | "Write" => {
+            let (path, change) = rest.split_once(' ').unwrap_or((rest, ""));
+            input.path = Text::plain(path);
+            for part in change.split(" +").flat_map(|part| part.split(" -").enumerate()) {
+                let (later, text) = part;
+                let sign = if later > 0 || text.starts_with('-') { '-' } else { '+' };
+                lines.push(format!("{sign}{}", text.trim_start_matches(['-', '+'])));
+            }
+        }
+        "Bash" => input.command = Text::plain(rest),
+        _ => input.pattern = Text::plain(rest),
+    }
+    (input, lines)
+}

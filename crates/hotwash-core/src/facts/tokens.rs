@@ -1,0 +1,258 @@
+//! Messages, tokens and what they cost.
+
+use super::Fold;
+use super::calls::{KeyMap, Step};
+use super::value::{Cited, FactValue, Form, facts, store};
+use crate::prices::{Picodollars, Prices};
+use crate::sessions::{ApiError, Event, EventId, Key, Kind, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Tokens by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Input that was not cached.
+    pub input: u64,
+    /// Input written to the cache.
+    pub cache_creation: u64,
+    /// Input read from the cache.
+    pub cache_read: u64,
+    /// Output.
+    pub output: u64,
+}
+
+impl Tokens {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.input + self.cache_creation + self.cache_read + self.output
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, other: &Tokens) {
+        self.input += other.input;
+        self.cache_creation += other.cache_creation;
+        self.cache_read += other.cache_read;
+        self.output += other.output;
+    }
+}
+
+impl From<&Usage> for Tokens {
+    fn from(usage: &Usage) -> Self {
+        Tokens {
+            input: usage.input,
+            cache_creation: usage.cache_write,
+            cache_read: usage.cache_read,
+            output: usage.output,
+        }
+    }
+}
+
+impl Form for Tokens {
+    const FORM: &'static str = "count by kind";
+}
+
+impl FactValue for Tokens {
+    fn json(&self) -> Value {
+        json!(self)
+    }
+    fn stored(&self, out: &mut Vec<u8>) {
+        store(self, out);
+    }
+    fn is_nothing(&self) -> bool {
+        self.total() == 0
+    }
+}
+
+/// A sum of money, or what is known of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// The cost of everything whose price is known.
+    pub known: Picodollars,
+    /// Models whose price is not.
+    pub unpriced: Vec<String>,
+}
+
+impl Cost {
+    /// Dollars, or unknown where a part is unknown.
+    pub fn dollars(&self) -> Option<f64> {
+        self.unpriced.is_empty().then(|| self.known.dollars())
+    }
+
+    /// Adds another.
+    pub fn add(&mut self, other: &Cost) {
+        self.known.0 += other.known.0;
+        for model in &other.unpriced {
+            if let Err(at) = self.unpriced.binary_search(model) {
+                self.unpriced.insert(at, model.clone());
+            }
+        }
+    }
+}
+
+impl Form for Cost {
+    const FORM: &'static str = "dollars or unknown";
+}
+
+impl FactValue for Cost {
+    fn json(&self) -> Value {
+        self.dollars().map_or(Value::Null, |dollars| json!((dollars * 1e6).round() / 1e6))
+    }
+    fn stored(&self, out: &mut Vec<u8>) {
+        store(self, out);
+    }
+    fn is_nothing(&self) -> bool {
+        self.known.0 == 0 && self.unpriced.is_empty()
+    }
+}
+
+facts! {
+    /// Messages, tokens, cost.
+    pub struct TokenFacts {
+        /// Distinct API messages by the agent, the client's own left out.
+        /// Why: each is a request that was paid for.
+        /// Blind: requests whose answer was never recorded.
+        assistant_messages: u64,
+        /// Tokens by kind, once per message, as last reported for it.
+        /// Why: what was paid for.
+        /// Blind: small helper requests that the client does not record.
+        tokens: Tokens,
+        /// Dollars at list price, from the dated price table; unknown where a model has no price in it.
+        /// Why: a grade without a price tells half.
+        /// Blind: subscriptions, discounts, prices before or after the table's date.
+        cost_usd: Cost,
+        /// Models without a price in the table.
+        /// Why: says why the cost is unknown.
+        /// Blind: nothing known.
+        unpriced_models: Vec<String>,
+        /// Models that answered, most messages first.
+        /// Why: results differ by model.
+        /// Blind: models behind a gateway's alias.
+        models: Vec<String>,
+        /// The largest context that a message was answered from, in tokens.
+        /// Why: long contexts cost more and answer worse.
+        /// Blind: subagents have contexts of their own.
+        peak_context: u64,
+        /// Subagents that only show through progress records, with no transcript of their own among them.
+        /// Why: their tokens would be missing otherwise.
+        /// Blind: clients after 2.1.81 record no progress.
+        subagents_seen_in_progress: Vec<String>,
+        /// Requests that the service failed and the client tried again.
+        /// Why: lost time that is nobody's fault here.
+        /// Blind: retries inside the client's library.
+        api_errors_retried: Cited,
+        /// Requests that failed for good and ended a turn.
+        /// Why: the work stopped there.
+        /// Blind: nothing known.
+        api_errors_final: Cited,
+    }
+}
+
+/// The fold behind [`TokenFacts`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TokenFold {
+    models: Vec<Box<str>>,
+    messages: KeyMap<Key, (u16, Usage)>,
+    /// Messages of subagents that progress records show, by subagent.
+    subagents: BTreeMap<String, KeyMap<Key, (u16, Usage)>>,
+    peak_context: u64,
+    retried: Vec<EventId>,
+    gave_up: Vec<EventId>,
+}
+
+/// The marker that the client uses for messages it wrote itself.
+const SYNTHETIC: &str = "<synthetic>";
+
+impl Fold for TokenFold {
+    type Facts = TokenFacts;
+
+    fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
+        match &event.kind {
+            Kind::Message(message) if !message.model.is(SYNTHETIC) => {
+                let model = self.model(message.model);
+                self.messages.insert(message.key, (model, message.usage));
+                if !event.origin.sidechain {
+                    self.peak_context = self.peak_context.max(message.usage.context());
+                }
+            }
+            Kind::SubagentMessage(message) if !message.model.is(SYNTHETIC) => {
+                let model = self.model(message.model);
+                let agent = message.agent.to_str().into_owned();
+                self.subagents.entry(agent).or_default().insert(message.key, (model, message.usage));
+            }
+            Kind::ApiError(ApiError::Retry) => self.retried.push(event.origin.id),
+            Kind::ApiError(ApiError::Final(_)) => self.gave_up.push(event.origin.id),
+            _ => {}
+        }
+    }
+
+    /// Everything but the cost, which needs a price table: [`TokenFold::priced`].
+    fn finish(&self) -> TokenFacts {
+        let mut tokens = Tokens::default();
+        let mut by_model = vec![0u64; self.models.len()];
+        for (model, usage) in self.messages.values() {
+            tokens.add(&usage.into());
+            by_model[usize::from(*model)] += 1;
+        }
+        let mut order: Vec<usize> = (0..self.models.len()).filter(|&model| by_model[model] > 0).collect();
+        order.sort_by(|&a, &b| by_model[b].cmp(&by_model[a]).then(self.models[a].cmp(&self.models[b])));
+        TokenFacts {
+            assistant_messages: self.messages.len() as u64,
+            tokens,
+            models: order.into_iter().map(|model| self.models[model].to_string()).collect(),
+            peak_context: self.peak_context,
+            subagents_seen_in_progress: self.subagents.keys().cloned().collect(),
+            api_errors_retried: Cited(self.retried.clone()),
+            api_errors_final: Cited(self.gave_up.clone()),
+            ..TokenFacts::default()
+        }
+    }
+}
+
+impl TokenFold {
+    fn model(&mut self, name: crate::text::Text<'_>) -> u16 {
+        let name = name.to_str();
+        let at = self.models.iter().position(|known| **known == *name).unwrap_or_else(|| {
+            self.models.push(name.into());
+            self.models.len() - 1
+        });
+        at as u16
+    }
+
+    /// The facts with their cost.
+    pub fn priced(&self, prices: &Prices) -> TokenFacts {
+        let mut facts = self.finish();
+        facts.cost_usd = self.cost(prices, self.messages.values());
+        facts.unpriced_models.clone_from(&facts.cost_usd.unpriced);
+        facts
+    }
+
+    fn cost<'s>(&self, prices: &Prices, messages: impl Iterator<Item = &'s (u16, Usage)>) -> Cost {
+        let mut cost = Cost::default();
+        for (model, usage) in messages {
+            let model = &self.models[usize::from(*model)];
+            match prices.cost(model, usage) {
+                Some(price) => cost.known.0 += price.0,
+                None => cost.add(&Cost { unpriced: vec![model.to_string()], ..Cost::default() }),
+            }
+        }
+        cost
+    }
+
+    /// Tokens and cost of the subagents that progress records show, by subagent, for those without a transcript.
+    pub fn subagents(&self, prices: &Prices) -> BTreeMap<String, (Tokens, Cost)> {
+        self.subagents
+            .iter()
+            .map(|(agent, messages)| {
+                let mut tokens = Tokens::default();
+                messages.values().for_each(|(_, usage)| tokens.add(&usage.into()));
+                (agent.clone(), (tokens, self.cost(prices, messages.values())))
+            })
+            .collect()
+    }
+
+    /// The keys of the messages, in no order.
+    pub fn message_keys(&self) -> Vec<Key> {
+        self.messages.keys().copied().collect()
+    }
+}

@@ -1,0 +1,182 @@
+//! The transcript itself: who recorded it, where and when, and the words that name it.
+
+use super::Fold;
+use super::calls::Step;
+use super::value::facts;
+use crate::sessions::{Event, EventId, Key, Kind, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// How much of a prompt or an answer is kept, in bytes.
+const WORDS_KEPT: usize = 2000;
+
+facts! {
+    /// Where it was recorded.
+    pub struct TranscriptFacts {
+        /// Client versions, in order of appearance.
+        /// Why: formats and behaviour differ by version.
+        /// Blind: records without a version.
+        versions: Vec<String>,
+        /// Distinct ids under which the agent recorded.
+        /// Why: more than one means that a transcript was copied or taken up again.
+        /// Blind: copies whose ids were rewritten.
+        session_ids: u64,
+        /// Recorded by a run that nobody sat in front of.
+        /// Why: nobody could accept or complain there.
+        /// Blind: clients before 2.1.100 do not say.
+        headless: bool,
+        /// Records of a kind that this version does not know.
+        /// Why: a new client may write what we cannot read yet.
+        /// Blind: nothing known.
+        unknown_records: u64,
+    }
+}
+
+/// What needs words, kept raw in memory only: it passes redaction before it is stored or shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Words {
+    /// The name that a person or the agent gave it.
+    pub title: Option<String>,
+    /// The first prompt.
+    pub first_prompt: Option<String>,
+    /// The last prompt.
+    pub last_prompt: Option<String>,
+    /// The agent's last words.
+    pub last_answer: Option<String>,
+}
+
+/// Who, where and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The id under which the agent recorded, as the first record has it.
+    pub session: Option<String>,
+    /// The subagent's id, in a subagent's transcript.
+    pub agent: Option<String>,
+    /// The working directory in which most was done.
+    pub cwd: Option<String>,
+    /// The key of the first prompt, or of the first record where nobody prompted.
+    pub first: Option<Key>,
+    /// The first prompt's place.
+    pub first_prompt: Option<EventId>,
+    /// The first moment.
+    pub from: Option<Timestamp>,
+    /// The last moment.
+    pub to: Option<Timestamp>,
+}
+
+/// The fold behind [`TranscriptFacts`], [`Words`] and [`Identity`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Transcript {
+    facts: TranscriptFacts,
+    sessions: Vec<String>,
+    agent: Option<String>,
+    cwds: Vec<(String, u64)>,
+    first_record: Option<Key>,
+    first_prompt: Option<(EventId, Option<Key>)>,
+    prompts: Vec<Key>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+    titled_by_person: bool,
+    words: Words,
+}
+
+impl Fold for Transcript {
+    type Facts = TranscriptFacts;
+
+    fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
+        let origin = event.origin;
+        if !origin.version.is_empty() && !self.facts.versions.last().is_some_and(|version| origin.version.is(version)) {
+            let version = origin.version.to_str();
+            if !self.facts.versions.iter().any(|known| *known == version) {
+                self.facts.versions.push(version.into_owned());
+            }
+        }
+        if !origin.session.is_empty() && !self.sessions.last().is_some_and(|known| origin.session.is(known)) {
+            let session = origin.session.to_str();
+            if !self.sessions.iter().any(|known| *known == session) {
+                self.sessions.push(session.into_owned());
+            }
+        }
+        if !origin.cwd.is_empty() {
+            match self.cwds.iter_mut().find(|(cwd, _)| origin.cwd.is(cwd)) {
+                Some((_, records)) => *records += 1,
+                None => self.cwds.push((origin.cwd.to_str().into_owned(), 1)),
+            }
+        }
+        if self.agent.is_none() && !origin.agent.is_empty() {
+            self.agent = Some(origin.agent.to_str().into_owned());
+        }
+        self.facts.headless |= origin.headless;
+        if let Some(at) = origin.at {
+            self.from = Some(self.from.map_or(at, |from| from.min(at)));
+            self.to = Some(self.to.map_or(at, |to| to.max(at)));
+        }
+        if self.first_record.is_none() {
+            self.first_record = origin.key;
+        }
+        match &event.kind {
+            Kind::Prompt(prompt) => {
+                let words = kept(&prompt.words());
+                self.prompts.extend(origin.key);
+                if self.first_prompt.is_none() {
+                    self.first_prompt = Some((origin.id, origin.key));
+                    self.words.first_prompt = Some(words.clone());
+                }
+                self.words.last_prompt = Some(words);
+            }
+            Kind::PlanApproval(body) if self.first_prompt.is_none() => {
+                self.first_prompt = Some((origin.id, origin.key));
+                self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)));
+            }
+            Kind::Says(text) if !origin.sidechain => {
+                let tail = text.head(WORDS_KEPT);
+                if !tail.trim().is_empty() {
+                    self.words.last_answer = Some(kept(&tail));
+                }
+            }
+            Kind::Title { text, by_person } if *by_person || !self.titled_by_person => {
+                self.titled_by_person = *by_person;
+                self.words.title = Some(kept(&text.to_str()));
+            }
+            Kind::Unknown => self.facts.unknown_records += 1,
+            _ => {}
+        }
+    }
+
+    fn finish(&self) -> TranscriptFacts {
+        let mut facts = self.facts.clone();
+        facts.session_ids = self.sessions.len() as u64;
+        facts
+    }
+}
+
+impl Transcript {
+    /// Who, where and when.
+    pub fn identity(&self) -> Identity {
+        let cwd = self.cwds.iter().rev().max_by_key(|(_, records)| *records);
+        Identity {
+            session: self.sessions.first().cloned(),
+            agent: self.agent.clone(),
+            cwd: cwd.map(|(cwd, _)| cwd.clone()),
+            first: self.first_prompt.and_then(|(_, key)| key).or(self.first_record),
+            first_prompt: self.first_prompt.map(|(id, _)| id),
+            from: self.from,
+            to: self.to,
+        }
+    }
+
+    /// The keys of the prompts, in order.
+    pub fn prompt_keys(&self) -> &[Key] {
+        &self.prompts
+    }
+
+    /// What needs words.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+}
+
+fn kept(words: &str) -> String {
+    let words = words.trim();
+    let end = words.char_indices().map(|(at, _)| at).take_while(|at| *at <= WORDS_KEPT).last().unwrap_or(0);
+    if words.len() <= WORDS_KEPT { words.to_string() } else { words.get(..end).unwrap_or_default().to_string() }
+}

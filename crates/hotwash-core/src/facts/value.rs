@@ -1,0 +1,163 @@
+//! What a fact is made of, and the macro that keeps its manual beside it.
+
+use crate::sessions::EventId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The manual page of a fact, taken from the doc comment on its field.
+#[derive(Clone, Copy, Debug)]
+pub struct Manual {
+    /// The fact's name, everywhere the same.
+    pub name: &'static str,
+    /// What kind of value it has.
+    pub form: &'static str,
+    /// What it counts, why it matters, what it cannot see.
+    pub doc: &'static str,
+}
+
+/// A group of facts that one fold makes.
+pub trait Group {
+    /// The manual pages, in the order of the fields.
+    const MANUAL: &'static [Manual];
+    /// Shows each fact to `visit`.
+    fn each<'s>(&'s self, visit: &mut dyn FnMut(&'static Manual, &'s dyn FactValue));
+}
+
+/// A value that a fact can have.
+pub trait FactValue {
+    /// As machines read it.
+    fn json(&self) -> Value;
+    /// The events it points at.
+    fn events(&self) -> &[EventId] {
+        &[]
+    }
+    /// As the store keeps it: all of it, unlike [`FactValue::json`].
+    fn stored(&self, out: &mut Vec<u8>);
+    /// Nothing was seen: neither worth a line for people nor a byte in the store.
+    fn is_nothing(&self) -> bool;
+}
+
+/// The name of a value's form, for the manual.
+pub trait Form {
+    /// Such as `count`.
+    const FORM: &'static str;
+}
+
+/// A count that points at what it counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Cited(pub Vec<EventId>);
+
+impl Cited {
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+    /// One more.
+    pub fn push(&mut self, event: EventId) {
+        self.0.push(event);
+    }
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// How often each name was seen.
+pub type Tally = BTreeMap<String, u64>;
+
+/// A share or a formula's value. A zero denominator is *not applicable*, never 0 and never 1.
+pub type Ratio = Option<f64>;
+
+/// `part / whole`, or not applicable.
+pub fn ratio(part: u64, whole: u64) -> Ratio {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// Writes a value as JSON.
+pub(crate) fn store(value: &impl Serialize, out: &mut Vec<u8>) {
+    // Writing numbers, texts and lists to memory cannot fail.
+    let _ = serde_json::to_writer(out, value);
+}
+
+macro_rules! value {
+    ($type:ty, $form:literal, $nothing:expr, $events:expr) => {
+        impl Form for $type {
+            const FORM: &'static str = $form;
+        }
+        impl FactValue for $type {
+            fn json(&self) -> Value {
+                serde_json::to_value(self).unwrap_or(Value::Null)
+            }
+            fn events(&self) -> &[EventId] {
+                let events: fn(&$type) -> &[EventId] = $events;
+                events(self)
+            }
+            fn stored(&self, out: &mut Vec<u8>) {
+                store(self, out);
+            }
+            fn is_nothing(&self) -> bool {
+                let nothing: fn(&$type) -> bool = $nothing;
+                nothing(self)
+            }
+        }
+    };
+}
+
+value!(u64, "count", |n| *n == 0, |_| &[]);
+value!(bool, "flag", |b| !b, |_| &[]);
+value!(Ratio, "ratio", Option::is_none, |_| &[]);
+value!(Option<bool>, "flag or not applicable", Option::is_none, |_| &[]);
+value!(Option<u64>, "number or unknown", Option::is_none, |_| &[]);
+value!(Option<String>, "word or unknown", Option::is_none, |_| &[]);
+value!(Vec<String>, "list", Vec::is_empty, |_| &[]);
+value!(Tally, "count by name", BTreeMap::is_empty, |_| &[]);
+
+impl Form for Cited {
+    const FORM: &'static str = "count with events";
+}
+
+impl FactValue for Cited {
+    fn json(&self) -> Value {
+        Value::from(self.count())
+    }
+    fn events(&self) -> &[EventId] {
+        &self.0
+    }
+    fn stored(&self, out: &mut Vec<u8>) {
+        store(self, out);
+    }
+    fn is_nothing(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Declares a group of facts: a plain struct whose doc comments are also its manual pages.
+///
+/// Each field's comment has three parts: what it counts; `Why:`, why it matters; `Blind:`, what it cannot see.
+macro_rules! facts {
+    ($(#[doc = $about:literal])* pub struct $group:ident { $($(#[doc = $doc:literal])+ $name:ident: $type:ty,)* }) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Debug, Default, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
+        #[serde(default)]
+        pub struct $group { $($(#[doc = $doc])+ pub $name: $type,)* }
+
+        impl $crate::facts::Group for $group {
+            const MANUAL: &'static [$crate::facts::Manual] = &[$($crate::facts::Manual {
+                name: stringify!($name),
+                form: <$type as $crate::facts::value::Form>::FORM,
+                doc: concat!($($doc, "\n"),+),
+            },)*];
+
+            fn each<'s>(
+                &'s self,
+                visit: &mut dyn FnMut(&'static $crate::facts::Manual, &'s dyn $crate::facts::FactValue),
+            ) {
+                let mut manual = Self::MANUAL.iter();
+                $(if let Some(page) = manual.next() { visit(page, &self.$name); })*
+            }
+        }
+    };
+}
+pub(crate) use facts;

@@ -1,0 +1,345 @@
+//! The shell: file work done there, commits, test, build and linter runs, and whether what was claimed was checked.
+
+use super::Fold;
+use super::calls::{OpenCall, Status, Step};
+use super::claims;
+use super::edits::is_source;
+use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
+use crate::sessions::{Event, EventId, Kind, Tool};
+use crate::shell::{self, Exit, RunKind, RunResult};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Runs of one kind and how they ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runs {
+    /// Those that were green.
+    pub pass: Vec<EventId>,
+    /// Those that were red.
+    pub fail: Vec<EventId>,
+    /// Those whose output does not tell.
+    pub unknown: Vec<EventId>,
+    /// How many had their exit code masked by a pipe or a following command.
+    pub masked: u64,
+}
+
+impl Runs {
+    /// All of them.
+    pub fn total(&self) -> usize {
+        self.pass.len() + self.fail.len() + self.unknown.len()
+    }
+
+    fn push(&mut self, id: EventId, result: RunResult, masked: bool) {
+        match result {
+            RunResult::Pass => self.pass.push(id),
+            RunResult::Fail => self.fail.push(id),
+            RunResult::Unknown => self.unknown.push(id),
+        }
+        self.masked += u64::from(masked);
+    }
+}
+
+impl Form for Runs {
+    const FORM: &'static str = "count by result, with events";
+}
+
+impl FactValue for Runs {
+    fn json(&self) -> Value {
+        json!({
+            "total": self.total(), "pass": self.pass.len(), "fail": self.fail.len(),
+            "unknown": self.unknown.len(), "masked": self.masked,
+        })
+    }
+    fn events(&self) -> &[EventId] {
+        &self.fail
+    }
+    fn stored(&self, out: &mut Vec<u8>) {
+        store(self, out);
+    }
+    fn is_nothing(&self) -> bool {
+        self.total() == 0
+    }
+}
+
+facts! {
+    /// The shell, and what was checked there.
+    pub struct VerificationFacts {
+        /// Shell calls.
+        /// Why: the widest tool, and the one that hides the most.
+        /// Blind: shells behind other tools.
+        bash_calls: u64,
+        /// Shell calls that do a file tool's job: cat, head, tail, sed, awk, grep, rg, find, ls.
+        /// Why: the file tools show more, number lines and keep track of what was read.
+        /// Blind: file work later in a chain of commands.
+        bash_file_ops: Cited,
+        /// Calls that work on files: reads, edits, searches, listings, and the shell's share of them.
+        /// Why: the denominator of the share below.
+        /// Blind: as above.
+        file_operations: u64,
+        /// The shell's share of file operations.
+        /// Why: the seed's penalty is a fifth of it.
+        /// Blind: as above.
+        bash_file_share: Ratio,
+        /// Calls that change something: edits, writes, and shell commands that write files or commit.
+        /// Why: one is enough for a session to have substance.
+        /// Blind: changes made by programs that the shell runs.
+        mutating_calls: u64,
+        /// Shell calls that worked and hold a `git commit`.
+        /// Why: work that was finished is committed.
+        /// Blind: commits through other tools.
+        git_commits: Cited,
+        /// Those whose output shows the commit.
+        /// Why: a hook may have stopped the others.
+        /// Blind: quiet commits.
+        git_commits_confirmed: u64,
+        /// Test runs, by the result read from their output where the exit code is masked.
+        /// Why: the best evidence there is that something works.
+        /// Blind: runners we do not know; tests that test nothing.
+        test_runs: Runs,
+        /// Builds.
+        /// Why: weaker evidence than a test, but evidence.
+        /// Blind: as above.
+        build_runs: Runs,
+        /// Linters, formatters in checking mode, type checkers.
+        /// Why: as above.
+        /// Blind: as above.
+        lint_runs: Runs,
+        /// Whether a green run came after the last change of a source file, with nothing red behind it; not
+        /// applicable where no source file was changed.
+        /// Why: work that was not checked is a claim.
+        /// Blind: checks by hand, in a browser or by the person.
+        verified: Option<bool>,
+        /// The last test, build or linter run was red, and nothing green came after.
+        /// Why: the session ended on red.
+        /// Blind: as above.
+        ended_red: Cited,
+        /// Closing messages of a turn that say it works, it is fixed, or tests pass.
+        /// Why: the place where agents are wrong most often.
+        /// Blind: claims in other words; only a few languages are read.
+        claims: Cited,
+        /// Claims with no green run behind them: after the last change nothing was run, or what was run was red.
+        /// Why: claimed, not verified.
+        /// Blind: as `verified`.
+        unbacked_claims: Cited,
+        /// Skills read through the shell instead of being loaded.
+        /// Why: the skill tool is the proper way.
+        /// Blind: skills read with the read tool.
+        skills_by_shell: Cited,
+    }
+}
+
+/// The fold behind [`VerificationFacts`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Verification {
+    facts: VerificationFacts,
+    state: State,
+    edited_source: bool,
+    last_red: Option<EventId>,
+    /// The agent's last words in the turn under way.
+    closing: Option<(EventId, String)>,
+}
+
+/// What is known of the work as it stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum State {
+    /// Nothing was run since the last change.
+    #[default]
+    Unchecked,
+    Green,
+    Red,
+}
+
+impl Fold for Verification {
+    type Facts = VerificationFacts;
+
+    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        match step {
+            Step::Called(call) => self.called(call),
+            Step::Ended { call: Some(call), outcome, status: status @ (Status::Ok | Status::Failed) } => {
+                if call.tool == Tool::Shell {
+                    self.ran(call, &outcome.body, *status);
+                } else if *status == Status::Ok && call.tool.edits() && is_source(&call.path) {
+                    self.edited_source = true;
+                    self.state = State::Unchecked;
+                }
+            }
+            Step::Ended { .. } => {}
+            Step::Aside => match &event.kind {
+                Kind::Says(text) if !event.origin.sidechain => {
+                    let tail = text.tail(claims::CLOSING_BYTES);
+                    if !tail.trim().is_empty() {
+                        self.closing = Some((event.origin.id, tail.into_owned()));
+                    }
+                }
+                Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(),
+                _ => {}
+            },
+        }
+    }
+
+    fn finish(&self) -> VerificationFacts {
+        let mut last = self.clone();
+        last.close_turn();
+        let mut facts = last.facts;
+        facts.bash_file_share = ratio(facts.bash_file_ops.count(), facts.file_operations);
+        facts.verified = self.edited_source.then_some(self.state == State::Green);
+        facts.ended_red = Cited(self.last_red.into_iter().collect());
+        facts
+    }
+}
+
+impl Verification {
+    fn called(&mut self, call: &OpenCall) {
+        let facts = &mut self.facts;
+        match call.tool {
+            Tool::Shell => {
+                facts.bash_calls += 1;
+                if shell::file_operation(&call.command) {
+                    facts.bash_file_ops.push(call.id);
+                    facts.file_operations += 1;
+                }
+                if shell::loads_skill(&call.command) {
+                    facts.skills_by_shell.push(call.id);
+                }
+            }
+            Tool::Read | Tool::Edit | Tool::Write | Tool::NotebookEdit | Tool::Search | Tool::ListFiles => {
+                facts.file_operations += 1;
+            }
+            _ => {}
+        }
+        if call.tool.edits() {
+            facts.mutating_calls += 1;
+        }
+    }
+
+    fn ran(&mut self, call: &OpenCall, output: &crate::text::Body<'_>, status: Status) {
+        let facts = &mut self.facts;
+        let commits = shell::git_commit(&call.command);
+        if commits || shell::mutates_files(&call.command) {
+            facts.mutating_calls += 1;
+        }
+        if commits && status == Status::Ok {
+            facts.git_commits.push(call.id);
+            facts.git_commits_confirmed += u64::from(shell::commit_confirmed(&output.to_str()));
+        }
+        let runs = shell::runs(&call.command);
+        if runs.is_empty() {
+            return;
+        }
+        let output = output.to_str();
+        let exit = match status {
+            // A command that was sent to the background or never ran says nothing yet.
+            _ if output.starts_with("Command running in background") || output.starts_with("<tool_use_error>") => {
+                Exit::Unknown
+            }
+            Status::Ok => Exit::Ok,
+            _ => Exit::Failed,
+        };
+        // Several runs of one kind in one command are one run, and as good as the worst of them.
+        for kind in [RunKind::Test, RunKind::Build, RunKind::Lint] {
+            let of_kind = || runs.iter().filter(|run| run.kind == kind);
+            let results: Vec<RunResult> = of_kind().map(|run| shell::run_result(run, &output, exit)).collect();
+            let Some(result) = worst(&results) else {
+                continue;
+            };
+            let tally = match kind {
+                RunKind::Test => &mut facts.test_runs,
+                RunKind::Build => &mut facts.build_runs,
+                RunKind::Lint => &mut facts.lint_runs,
+            };
+            tally.push(call.id, result, of_kind().any(|run| run.masked));
+            match result {
+                RunResult::Fail => {
+                    self.state = State::Red;
+                    self.last_red = Some(call.id);
+                }
+                // A green run beside a red one in the same command does not wipe it.
+                RunResult::Pass if self.last_red != Some(call.id) => {
+                    self.state = State::Green;
+                    self.last_red = None;
+                }
+                RunResult::Pass | RunResult::Unknown => {}
+            }
+        }
+    }
+
+    fn close_turn(&mut self) {
+        let Some((id, words)) = self.closing.take() else {
+            return;
+        };
+        let Some(claim) = claims::claim(&words) else {
+            return;
+        };
+        // "Done" says nothing about tests where nothing was changed; "tests pass" always does.
+        if claim == claims::Claim::Checked || self.edited_source {
+            self.facts.claims.push(id);
+            if self.state != State::Green {
+                self.facts.unbacked_claims.push(id);
+            }
+        }
+    }
+}
+
+fn worst(results: &[RunResult]) -> Option<RunResult> {
+    let any = |wanted: RunResult| results.contains(&wanted).then_some(wanted);
+    any(RunResult::Fail).or_else(|| any(RunResult::Unknown)).or_else(|| any(RunResult::Pass))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::testing::facts_of;
+
+    fn verified(script: &str) -> Option<bool> {
+        facts_of(script).verification.verified
+    }
+
+    #[test]
+    fn verified_is_green_after_the_last_edit_and_nothing_red_later() {
+        let edit = "e1 Edit  a.rs -x +y\n e2 ok\n";
+        for (script, expected) in [
+            ("e1 user hi".to_string(), None),
+            ("e1 Edit  README.md -x +y\n e2 ok".into(), None),
+            (edit.into(), Some(false)),
+            (format!("{edit} e3 Bash  cargo test\n e4 ok test result: ok. 3 passed; 0 failed"), Some(true)),
+            (format!("{edit} e3 Bash  cargo build\n e4 ok"), Some(true)),
+            (format!("e0 Bash  cargo test\n e1 ok test result: ok. 3 passed; 0 failed\n {edit}"), Some(false)),
+            (format!("{edit} e3 Bash  cargo test\n e4 error test result: FAILED. 1 passed; 2 failed"), Some(false)),
+            (
+                format!("{edit} e3 Bash  cargo test\n e4 ok\n e5 Bash  cargo clippy\n e6 error could not compile"),
+                Some(false),
+            ),
+        ] {
+            assert_eq!(verified(&script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn a_claim_without_a_green_run_is_unbacked() {
+        let script = "
+            e1 user  fix it
+            e2 Edit  a.rs -x +y
+            e3 ok
+            e4 says  All tests pass now.
+            e5 user  sure?
+            e6 Bash  cargo test
+            e7 ok    test result: ok. 3 passed; 0 failed
+            e8 says  All tests pass now.
+        ";
+        let facts = facts_of(script).verification;
+        assert_eq!((facts.claims.count(), facts.unbacked_claims.0), (2, vec![crate::sessions::EventId(4)]));
+    }
+
+    #[test]
+    fn a_masked_failure_is_a_failure() {
+        let facts =
+            facts_of("e1 Bash  cargo test 2>&1 | tail -5\n e2 ok test result: FAILED. 1 passed; 2 failed").verification;
+        assert_eq!((facts.test_runs.fail.len(), facts.test_runs.masked, facts.ended_red.count()), (1, 1, 1));
+    }
+
+    #[test]
+    fn the_shell_share_of_file_work() {
+        let facts = facts_of("e1 Bash  cat a.rs\n e2 ok\n e3 Read  b.rs\n e4 ok\n e5 Bash  cargo test\n e6 ok");
+        assert_eq!(facts.verification.bash_file_share, Some(0.5));
+        assert_eq!(facts_of("e1 user hi").verification.bash_file_share, None);
+    }
+}

@@ -1,0 +1,163 @@
+//! What models cost: a dated table, kept as data in `data/prices.toml`.
+//!
+//! Money is counted in whole picodollars (10⁻¹² dollars), so that sums are exact and do not depend on their order.
+
+use crate::sessions::Usage;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// An amount of money.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Picodollars(pub u64);
+
+impl Picodollars {
+    /// In dollars.
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+}
+
+/// Prices by model.
+#[derive(Clone, Debug)]
+pub struct Prices {
+    /// The day the table was checked.
+    pub as_of: String,
+    models: BTreeMap<String, Vec<Price>>,
+}
+
+/// Dollars per million tokens, for prompts above a size.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Price {
+    #[serde(default)]
+    above: u64,
+    input: f64,
+    cache_write_5m: f64,
+    cache_write_1h: f64,
+    cache_read: f64,
+    output: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    as_of: String,
+    model: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    ids: Vec<String>,
+    price: Vec<Price>,
+}
+
+/// The table that ships with this version.
+pub fn shipped() -> &'static Prices {
+    static SHIPPED: LazyLock<Prices> = LazyLock::new(|| {
+        // The file is part of the program and a test reads it: an empty table is the honest answer to a broken one.
+        Prices::parse(include_str!("../data/prices.toml"))
+            .unwrap_or_else(|_| Prices { as_of: "unknown".into(), models: BTreeMap::new() })
+    });
+    &SHIPPED
+}
+
+impl Prices {
+    /// Reads a table.
+    pub fn parse(source: &str) -> Result<Prices, toml::de::Error> {
+        let table: Table = toml::from_str(source)?;
+        let mut models = BTreeMap::new();
+        for entry in table.model {
+            let mut prices = entry.price;
+            prices.sort_by_key(|price| price.above);
+            for id in entry.ids {
+                models.insert(id, prices.clone());
+            }
+        }
+        Ok(Prices { as_of: table.as_of, models })
+    }
+
+    /// What a message cost, or nothing if the model has no price. Zero tokens cost nothing whatever the model.
+    pub fn cost(&self, model: &str, usage: &Usage) -> Option<Picodollars> {
+        if usage.context() + usage.output == 0 {
+            return Some(Picodollars(0));
+        }
+        let prices = self.find(model)?;
+        let price = prices.iter().rev().find(|price| usage.context() > price.above).or(prices.first())?;
+        let part = |tokens: u64, dollars: f64| tokens * (dollars * 1e6).round() as u64;
+        let hour = usage.cache_write_1h.min(usage.cache_write);
+        Some(Picodollars(
+            part(usage.input, price.input)
+                + part(usage.cache_write - hour, price.cache_write_5m)
+                + part(hour, price.cache_write_1h)
+                + part(usage.cache_read, price.cache_read)
+                + part(usage.output, price.output),
+        ))
+    }
+
+    /// A model by its id, without a provider's prefix, a date, or a variant mark.
+    fn find(&self, model: &str) -> Option<&[Price]> {
+        let name = model.rsplit(['/', ':']).find(|part| part.contains("claude")).unwrap_or(model);
+        let name = name.strip_prefix("anthropic.").unwrap_or(name);
+        let name = name.split(['[', '@']).next().unwrap_or(name);
+        let undated = name
+            .rsplit_once('-')
+            .filter(|(_, date)| date.len() == 8 && date.bytes().all(|digit| digit.is_ascii_digit()))
+            .map_or(name, |(name, _)| name);
+        self.models.get(name).or_else(|| self.models.get(undated)).map(Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dollars(model: &str, usage: Usage) -> Option<f64> {
+        shipped().cost(model, &usage).map(Picodollars::dollars)
+    }
+
+    #[test]
+    fn the_shipped_table_is_sound() {
+        let prices = Prices::parse(include_str!("../data/prices.toml")).unwrap();
+        assert!(prices.models.len() > 15);
+        assert_eq!(prices.as_of.len(), 10);
+    }
+
+    #[test]
+    fn each_kind_of_token_has_its_price() {
+        let million = 1_000_000;
+        for (usage, expected) in [
+            (Usage { input: million, ..Usage::default() }, 4.0),
+            (Usage { cache_write: million, ..Usage::default() }, 5.0),
+            (Usage { cache_write: million, cache_write_1h: million, ..Usage::default() }, 8.0),
+            (Usage { cache_read: million, ..Usage::default() }, 0.2),
+            (Usage { output: million, ..Usage::default() }, 20.0),
+        ] {
+            assert_eq!(dollars("claude-opus-5-5", usage), Some(expected));
+        }
+    }
+
+    #[test]
+    fn dates_and_prefixes_do_not_matter_and_the_unknown_stays_unknown() {
+        let usage = Usage { output: 1_000_000, ..Usage::default() };
+        for (model, expected) in [
+            ("claude-sonnet-4-5-20250929", Some(15.0)),
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", None),
+            ("anthropic/claude-sonnet-4-5", Some(15.0)),
+            ("claude-opus-5-5[1m]", Some(20.0)),
+            ("gpt-9", None),
+            ("", None),
+        ] {
+            assert_eq!(dollars(model, usage), expected, "{model}");
+        }
+        assert_eq!(dollars("gpt-9", Usage::default()), Some(0.0));
+    }
+
+    #[test]
+    fn a_step_in_price_holds_for_the_whole_request() {
+        assert_eq!(dollars("claude-haiku-5-5", Usage { input: 100_000, ..Usage::default() }), Some(0.01));
+        assert_eq!(dollars("claude-haiku-5-5", Usage { input: 128_000, ..Usage::default() }), Some(0.064));
+    }
+}

@@ -1,0 +1,135 @@
+//! Who owns an event that several transcripts hold.
+//!
+//! A fork, a resumed session and a duplicated file copy events with their ids. A copied event belongs to the transcript
+//! whose first unshared event is earliest; a transcript with nothing of its own owns nothing.
+
+use super::{Key, Timestamp};
+use std::collections::{BTreeMap, HashMap};
+
+/// The records of one transcript that have an id, in order.
+pub type Records = Vec<(Key, Option<Timestamp>)>;
+
+/// Groups transcripts that share keys. Each is given by its keys; groups of one are left out.
+pub fn groups(transcripts: &[&[Key]]) -> Vec<Vec<usize>> {
+    let mut parent: Vec<usize> = (0..transcripts.len()).collect();
+    fn root(parent: &mut [usize], mut at: usize) -> usize {
+        while parent[at] != at {
+            parent[at] = parent[parent[at]];
+            at = parent[at];
+        }
+        at
+    }
+    let total = transcripts.iter().map(|keys| keys.len()).sum();
+    let mut holders: crate::facts::calls::KeyMap<Key, u32> = HashMap::default();
+    holders.reserve(total);
+    for (holder, keys) in transcripts.iter().enumerate() {
+        for key in *keys {
+            if let Some(&first) = holders.get(key) {
+                let (a, b) = (root(&mut parent, first as usize), root(&mut parent, holder));
+                parent[a.max(b)] = a.min(b);
+            } else {
+                holders.insert(*key, holder as u32);
+            }
+        }
+    }
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for at in 0..transcripts.len() {
+        groups.entry(root(&mut parent, at)).or_default().push(at);
+    }
+    groups.into_values().filter(|group| group.len() > 1).collect()
+}
+
+/// For each transcript of a group, the keys that belong to another one of it.
+pub fn foreign(group: &[Records]) -> Vec<Vec<Key>> {
+    let mut holders: HashMap<Key, Vec<usize>> = HashMap::new();
+    for (at, records) in group.iter().enumerate() {
+        for (key, _) in records {
+            let holders = holders.entry(*key).or_default();
+            if holders.last() != Some(&at) {
+                holders.push(at);
+            }
+        }
+    }
+    // The order of precedence: by the first event that nobody else holds, then by place in the group.
+    let unshared = |at: usize| {
+        let own = group[at].iter().find(|(key, _)| holders[key].len() == 1);
+        own.map_or((1, None), |(_, time)| (0, *time))
+    };
+    let mut order: Vec<usize> = (0..group.len()).collect();
+    order.sort_by_key(|&at| (unshared(at), at));
+    let mut rank = vec![0; group.len()];
+    for (place, &at) in order.iter().enumerate() {
+        rank[at] = place;
+    }
+
+    let mut foreign = vec![Vec::new(); group.len()];
+    for (at, records) in group.iter().enumerate() {
+        for (key, _) in records {
+            let owner = holders[key].iter().copied().min_by_key(|&holder| rank[holder]);
+            if owner != Some(at) {
+                foreign[at].push(*key);
+            }
+        }
+        foreign[at].sort_unstable();
+        foreign[at].dedup();
+    }
+    foreign
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn records(keys: &[(u64, i64)]) -> Records {
+        keys.iter().map(|&(key, at)| (Key(key), Some(Timestamp(at)))).collect()
+    }
+
+    #[test]
+    fn a_fork_owns_only_what_came_after_it() {
+        let original = records(&[(1, 10), (2, 20), (3, 30)]);
+        let fork = records(&[(1, 10), (2, 20), (9, 40)]);
+        for group in [[original.clone(), fork.clone()], [fork, original]] {
+            let foreign = foreign(&group);
+            let originals = usize::from(group[0].len() != 3 || group[0][2].0 != Key(3));
+            assert!(foreign[originals].is_empty());
+            assert_eq!(foreign[1 - originals], [Key(1), Key(2)]);
+        }
+    }
+
+    #[test]
+    fn a_whole_copy_owns_nothing() {
+        let original = records(&[(1, 10), (2, 20)]);
+        let grown = records(&[(1, 10), (2, 20), (3, 30)]);
+        assert_eq!(foreign(&[original.clone(), grown]), [vec![Key(1), Key(2)], vec![]]);
+        assert_eq!(foreign(&[original.clone(), original]), [vec![], vec![Key(1), Key(2)]]);
+    }
+
+    #[test]
+    fn sharing_is_transitive() {
+        let (a, b, c, d) = ([Key(1), Key(2)], [Key(2), Key(3)], [Key(3)], [Key(7)]);
+        assert_eq!(groups(&[&a, &d, &b, &c]), [vec![0, 2, 3]]);
+        assert!(groups(&[&a, &d]).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn every_event_has_exactly_one_owner(group in proptest::collection::vec(
+            proptest::collection::vec((0u64..12, 0i64..50), 0..10), 1..5))
+        {
+            let group: Vec<Records> = group.iter().map(|keys| records(keys)).collect();
+            let foreign = foreign(&group);
+            let mut owners: BTreeMap<Key, std::collections::BTreeSet<usize>> = BTreeMap::new();
+            for (at, records) in group.iter().enumerate() {
+                for (key, _) in records {
+                    if !foreign[at].contains(key) {
+                        owners.entry(*key).or_default().insert(at);
+                    }
+                }
+            }
+            let all: std::collections::BTreeSet<Key> = group.iter().flatten().map(|(key, _)| *key).collect();
+            prop_assert_eq!(owners.len(), all.len());
+            prop_assert!(owners.values().all(|owners| owners.len() == 1));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What happened: events as a source hands them over, and where a session begins and ends.
+
+pub mod copies;
+pub mod event;
+pub mod session;
+pub mod time;
+
+pub use event::{
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
+    PromptVia, Tool, Usage,
+};
+pub use session::{Session, SessionId, SessionKind};
+pub use time::Timestamp;
