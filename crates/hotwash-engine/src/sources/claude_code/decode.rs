@@ -1,0 +1,359 @@
+//! From Claude Code's records to our events.
+//!
+//! The one place that knows how this client writes things down: which user records hold a person's words and which are
+//! the client's, what a slash command looks like, how a tool is called. Versions 1.0.17 to 2.1.325.
+
+use super::record::{Block, Content, Record, Texts};
+use hotwash_core::sessions::{
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
+    PromptVia, Timestamp, Tool,
+};
+use hotwash_core::text::{Body, Text};
+
+/// Tells `tell` the events of a record, in order.
+pub(crate) fn events(record: &Record<'_>, line: u32, tell: &mut dyn FnMut(&Event<'_>)) {
+    let origin = Origin {
+        id: EventId(line),
+        key: (!record.uuid.is_empty()).then(|| Key::of(record.uuid)),
+        at: Timestamp::parse(record.timestamp.raw()),
+        cwd: record.cwd,
+        version: record.version,
+        session: record.session,
+        branch: record.branch,
+        agent: record.agent,
+        sidechain: record.is_sidechain,
+        headless: record.entrypoint.is("sdk-cli"),
+    };
+    let mut tell = |kind: Kind<'_>| tell(&Event { origin: &origin, kind });
+    match record.kind.raw() {
+        b"assistant" => assistant(record, &mut tell),
+        b"user" => user(record, &mut tell),
+        b"progress" => progress(record, &mut tell),
+        b"system" => system(record, &mut tell),
+        b"attachment" => attachment(record, &mut tell),
+        b"queue-operation" => queue(record, &mut tell),
+        b"ai-title" => tell(Kind::Title { text: record.title, by_person: false }),
+        b"custom-title" => tell(Kind::Title { text: record.title, by_person: true }),
+        known if BOOKKEEPING.contains(&known) => tell(Kind::Activity),
+        _ => tell(Kind::Unknown),
+    }
+}
+
+/// Record types that hold nothing to count.
+const BOOKKEEPING: &[&[u8]] = &[
+    b"file-history-snapshot",
+    b"file-history-delta",
+    b"last-prompt",
+    b"summary",
+    b"pr-link",
+    b"permission-mode",
+    b"mode",
+    b"worktree-state",
+    b"bridge-session",
+    b"tools-used",
+    b"cost-state",
+    b"agent-name",
+    b"agent-color",
+    b"agent-setting",
+    b"atis-latch",
+    b"api-request",
+    b"api-request-shape",
+    b"api-request-blob",
+    b"continued-in",
+    b"resume-head-vouch",
+    b"content-replacement",
+    b"data-flow-records",
+    b"data-flow-incomplete",
+    b"derived-from",
+    b"fork-context-ref",
+    b"frame-link",
+    b"ended-by-model",
+    b"tag",
+    b"relocated",
+    b"artifact-comment-monitor",
+    b"artifact-autoreact-ledger",
+    b"history-suppression",
+    b"attribution-snapshot",
+    b"isolation-latch",
+    b"session-owner",
+    b"dev-mods",
+    b"memory-mode",
+    b"observer-ref",
+    b"result",
+    b"rate_limit_event",
+];
+
+fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+    let message = &record.message;
+    let key = Key::of(message.id);
+    if record.is_api_error {
+        let texts: Vec<Text<'_>> = text_blocks(&message.content);
+        tell(Kind::ApiError(ApiError::Final(Body::Many(&texts))));
+    }
+    if !message.id.is_empty() {
+        tell(Kind::Message(Message { key, model: message.model, usage: message.usage, agent: record.agent }));
+    }
+    let blocks = match &message.content {
+        Content::Blocks(blocks) => blocks.as_slice(),
+        Content::Text(text) => return tell(Kind::Says(*text)),
+        Content::None => &[],
+    };
+    for block in blocks {
+        match block.kind.raw() {
+            // An API error is already told; its text is not the agent's.
+            b"text" if !record.is_api_error => tell(Kind::Says(block.text)),
+            b"thinking" | b"redacted_thinking" => tell(Kind::Thinking),
+            b"tool_use" | b"server_tool_use" if !block.id.is_empty() => {
+                let tool = tool(block.name);
+                let input = if tool == Tool::Skill && block.input.which.is_empty() {
+                    Input { which: block.input.command, ..block.input }
+                } else {
+                    block.input
+                };
+                tell(Kind::Call(Call { key: Key::of(block.id), message: key, name: block.name, tool, input }));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A tool by its name.
+fn tool(name: Text<'_>) -> Tool {
+    match name.raw() {
+        b"Read" | b"NotebookRead" => Tool::Read,
+        b"Edit" | b"MultiEdit" => Tool::Edit,
+        b"Write" => Tool::Write,
+        b"NotebookEdit" => Tool::NotebookEdit,
+        b"Bash" => Tool::Shell,
+        b"Grep" => Tool::Search,
+        b"Glob" | b"LS" => Tool::ListFiles,
+        b"WebFetch" => Tool::WebFetch,
+        b"WebSearch" => Tool::WebSearch,
+        b"Task" | b"Agent" => Tool::Subagent,
+        b"TodoWrite" | b"TaskCreate" | b"TaskUpdate" => Tool::Todo,
+        b"EnterPlanMode" | b"ExitPlanMode" | b"exit_plan_mode" => Tool::Plan,
+        b"Skill" => Tool::Skill,
+        b"AskUserQuestion" => Tool::AskPerson,
+        _ => Tool::Other,
+    }
+}
+
+fn text_blocks<'a>(content: &Content<'a>) -> Vec<Text<'a>> {
+    match content {
+        Content::None => Vec::new(),
+        Content::Text(text) => vec![*text],
+        Content::Blocks(blocks) => {
+            blocks.iter().filter(|block| block.kind.is("text")).map(|block| block.text).collect()
+        }
+    }
+}
+
+fn user(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+    let (texts, images, results) = match &record.message.content {
+        Content::Blocks(blocks) => {
+            let results = results(record, blocks, tell);
+            let images = blocks.iter().filter(|block| block.kind.is("image")).count() as u32;
+            (text_blocks(&record.message.content), images, results)
+        }
+        content => (text_blocks(content), 0, 0),
+    };
+    if results > 0 && texts.is_empty() {
+        return;
+    }
+    let body = match texts[..] {
+        [text] => Body::One(text),
+        _ => Body::Many(&texts),
+    };
+    let foreign = record.origin.is_some_and(|kind| !kind.is("human"));
+    let by_client = record.is_meta || record.is_compact_summary || record.is_sidechain || foreign;
+    let via = if results > 0 { PromptVia::WithResult } else { PromptVia::Typed };
+    said(&body, images, via, by_client, tell);
+}
+
+/// Tells the results among the blocks and how many there were. What the client noted beside them is the first one's.
+fn results<'a>(record: &Record<'a>, blocks: &[Block<'a>], tell: &mut dyn FnMut(Kind<'_>)) -> usize {
+    let mut told = 0;
+    for block in blocks.iter().filter(|block| block.kind.is("tool_result")) {
+        let body = match &block.result {
+            Texts::None => Body::default(),
+            Texts::One(text) => Body::One(*text),
+            Texts::Many(texts) => Body::Many(texts),
+        };
+        let mut outcome = Outcome {
+            call: (!block.tool_use_id.is_empty()).then(|| Key::of(block.tool_use_id)),
+            error: block.is_error,
+            body,
+            ..Outcome::default()
+        };
+        let noted = &record.result;
+        if told == 0 {
+            let created = noted.content.filter(|_| noted.kind.is("create"));
+            if created.is_some() || !noted.patch.is_empty() {
+                outcome.change = Some(Change { path: noted.path, patch: &noted.patch, created });
+            }
+            outcome.lines_read = noted.lines_read;
+            outcome.agent = noted.agent;
+        }
+        tell(Kind::Outcome(outcome));
+        told += 1;
+    }
+    told
+}
+
+/// Blocks that the client puts in front of a person's words.
+const CLIENT_BLOCKS: &[&str] = &["<system-reminder>", "<system_instruction>", "<user-prompt-submit-hook>"];
+
+/// What the client writes under the person's name.
+const CLIENT_BEGINNINGS: &[&str] = &[
+    "<task-notification",
+    "<teammate-message",
+    "<local-command",
+    "<bash-stdout",
+    "<bash-stderr",
+    "Operation stopped by hook:",
+    "Caveat: The messages below were generated by the user while running local commands",
+];
+
+const INTERRUPT: &str = "[Request interrupted by user";
+const PLAN: &str = "Implement the following plan:";
+/// Beginnings of what we look at before deciding: long enough for any mark, short enough for any text.
+const LOOK: usize = 4096;
+
+/// Words recorded as the person's: a prompt, a command, an interrupt, or the client's.
+fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(Kind<'_>)) {
+    let start = if body.parts().len() == 1 && body.len() > LOOK { body.head(LOOK) } else { body.to_str() };
+    let mut skip = client_blocks(&start);
+    let whole;
+    let words = if skip == start.len() && start.len() < body.len() {
+        // The blocks are longer than what was looked at.
+        whole = body.to_str();
+        skip = client_blocks(&whole);
+        whole.get(skip..).unwrap_or_default()
+    } else {
+        start.get(skip..).unwrap_or_default()
+    };
+    let words = words.trim_start();
+
+    if words.starts_with(INTERRUPT) {
+        return tell(Kind::Interrupt);
+    }
+    if by_client {
+        return tell(Kind::ClientText);
+    }
+    if words.starts_with("<command-name>")
+        || words.starts_with("<command-message>")
+        || words.starts_with("<command-args>")
+    {
+        return match between(words, "<command-name>", "</command-name>") {
+            Some(name) => command(name, CommandVia::User, tell),
+            None => tell(Kind::ClientText),
+        };
+    }
+    if words.starts_with("<bash-input>") {
+        return match between(words, "<bash-input>", "</bash-input>") {
+            Some(command) => tell(Kind::Bang(Text::plain(command))),
+            None => tell(Kind::ClientText),
+        };
+    }
+    if CLIENT_BEGINNINGS.iter().any(|beginning| words.starts_with(beginning)) {
+        return tell(Kind::ClientText);
+    }
+    if words.starts_with(PLAN) {
+        return tell(Kind::PlanApproval(*body));
+    }
+    if words.is_empty() && images == 0 {
+        return tell(Kind::ClientText);
+    }
+    tell(Kind::Prompt(Prompt { body: *body, skip, via, images }));
+}
+
+/// A slash command; the first versions of the client leave the slash out.
+fn command(name: &str, via: CommandVia, tell: &mut dyn FnMut(Kind<'_>)) {
+    let name = name.trim();
+    if name.starts_with('/') {
+        tell(Kind::Command { name: Text::plain(name), via });
+    } else {
+        tell(Kind::Command { name: Text::plain(&format!("/{name}")), via });
+    }
+}
+
+/// How many bytes at the beginning are blocks that the client put there.
+fn client_blocks(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..).unwrap_or_default();
+        let trimmed = rest.trim_start();
+        let start = at + rest.len() - trimmed.len();
+        let name_end = trimmed.find('>').unwrap_or(0);
+        let opening = trimmed.get(..=name_end).unwrap_or_default();
+        if !CLIENT_BLOCKS.contains(&opening) && !opening.starts_with("<ide_") {
+            return if trimmed.is_empty() { text.len() } else { start };
+        }
+        let name = opening.trim_start_matches('<').trim_end_matches('>');
+        let close = format!("</{}>", name.split_whitespace().next().unwrap_or(name));
+        match trimmed.find(&close) {
+            Some(end) => at = start + end + close.len(),
+            None => return text.len(),
+        }
+    }
+}
+
+fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
+    let from = text.find(open)? + open.len();
+    let rest = text.get(from..)?;
+    rest.get(..rest.find(close)?)
+}
+
+fn system(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+    match record.subtype.raw() {
+        b"compact_boundary" => {
+            let manual = record.compact_trigger.is("manual");
+            tell(Kind::Compaction(if manual { Compaction::Manual } else { Compaction::Auto }));
+        }
+        b"api_error" => tell(Kind::ApiError(ApiError::Retry)),
+        b"local_command" => {
+            let content = record.content.to_str();
+            match between(&content, "<command-name>", "</command-name>") {
+                Some(name) => command(name, CommandVia::System, tell),
+                None => tell(Kind::ClientText),
+            }
+        }
+        _ => tell(Kind::Activity),
+    }
+}
+
+fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+    let attachment = &record.attachment;
+    if !attachment.kind.is("queued_command") || !attachment.mode.is("prompt") {
+        return tell(Kind::Activity);
+    }
+    let body = match &attachment.prompt {
+        Texts::None => return tell(Kind::Activity),
+        Texts::One(text) => Body::One(*text),
+        Texts::Many(texts) => Body::Many(texts),
+    };
+    let foreign = record.origin.is_some_and(|kind| !kind.is("human"));
+    said(&body, attachment.images, PromptVia::Queued, foreign || record.is_sidechain, tell);
+}
+
+fn queue(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+    let content = record.content;
+    let words = content.head(64);
+    let words = words.trim_start();
+    // Notices of background tasks are queued too, as JSON or as a tag; so are slash commands.
+    let by_person = record.operation.is("enqueue") && !words.is_empty() && !words.starts_with(['{', '<', '/', '[']);
+    tell(if by_person { Kind::Queued(content) } else { Kind::Activity });
+}
+
+fn progress(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+    let progress = &record.progress;
+    tell(Kind::Activity);
+    if progress.kind.is("agent_progress") && progress.message_kind.is("assistant") && !progress.message.id.is_empty() {
+        tell(Kind::SubagentMessage(Message {
+            key: Key::of(progress.message.id),
+            model: progress.message.model,
+            usage: progress.message.usage,
+            agent: progress.agent,
+        }));
+    }
+}

@@ -1,0 +1,254 @@
+//! Reads a transcript once, line by line, in constant memory, and keeps what it needs to go on when the file grows.
+
+use super::{decode, record};
+use crate::sources::json::Cursor;
+use hotwash_core::facts::Ledger;
+use hotwash_core::facts::calls::KeySet;
+use hotwash_core::sessions::{Event, Key};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read};
+
+/// How much is read at a time. It fits the processor's second cache together with what is being worked on.
+const WINDOW: usize = 256 * 1024;
+/// A longer line is passed over, with a warning: no memory is worth it.
+pub const LONGEST_LINE: usize = 24 * 1024 * 1024;
+
+/// What reading itself has to say about a transcript.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Lines that are not blank.
+    pub lines: u64,
+    /// Lines that could not be decoded to their end, or hold something that is no object.
+    pub malformed_lines: u64,
+    /// Lines that hold several objects without a newline between them.
+    pub glued_lines: u64,
+    /// Objects that stood in the transcript before.
+    pub duplicate_lines: u64,
+    /// Lines over the limit, passed over.
+    pub oversized_lines: u64,
+}
+
+/// A transcript being read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Transcript {
+    /// The facts so far.
+    pub ledger: Ledger,
+    /// What reading has to say so far.
+    pub reading: Reading,
+    /// Bytes up to the end of the last line that ended in a newline.
+    pub offset: u64,
+    line: u32,
+    seen: KeySet<Key>,
+}
+
+impl Transcript {
+    /// Takes in a line, without its newline.
+    pub fn line(&mut self, line: &[u8]) {
+        let Transcript { ledger, reading, seen, .. } = self;
+        self.line += 1;
+        read_line(line, self.line, reading, seen, &mut |event| ledger.event(event));
+    }
+
+    /// Reads on to the end. `unfinished` is shown the state before a last line without a newline, which may yet grow.
+    pub fn read(&mut self, input: &mut dyn Read, unfinished: impl FnOnce(&Self)) -> io::Result<()> {
+        let offset = self.offset;
+        let mut ended = 0;
+        let mut lines = Lines::default();
+        loop {
+            match lines.next(input)? {
+                Line::Whole(line) => {
+                    ended += line.len() as u64 + 1;
+                    self.line(line);
+                }
+                Line::TooLong(length) => {
+                    ended += length + 1;
+                    self.line += 1;
+                    self.reading.lines += 1;
+                    self.reading.oversized_lines += 1;
+                }
+                Line::Last(line) => {
+                    self.offset = offset + ended;
+                    unfinished(self);
+                    self.line(line);
+                    return Ok(());
+                }
+                Line::End => {
+                    self.offset = offset + ended;
+                    unfinished(self);
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Decodes a line: a run of objects, as a rule one.
+pub(crate) fn read_line(
+    line: &[u8],
+    number: u32,
+    reading: &mut Reading,
+    seen: &mut KeySet<Key>,
+    tell: &mut dyn FnMut(&Event<'_>),
+) {
+    let mut cursor = Cursor::new(line);
+    let mut objects = 0;
+    while let Some(byte) = cursor.peek() {
+        if objects == 0 {
+            reading.lines += 1;
+        }
+        let record = if byte == b'{' { record::read(&mut cursor) } else { Err(crate::sources::json::Malformed) };
+        let Ok(record) = record else {
+            reading.malformed_lines += 1;
+            break;
+        };
+        objects += 1;
+        if record.uuid.is_empty() || seen.insert(Key::of(record.uuid)) {
+            decode::events(&record, number, tell);
+        } else {
+            reading.duplicate_lines += 1;
+        }
+    }
+    reading.glued_lines += u64::from(objects > 1);
+}
+
+/// A line of the input.
+enum Line<'b> {
+    /// One that ended in a newline.
+    Whole(&'b [u8]),
+    /// The last one, without a newline; not empty.
+    Last(&'b [u8]),
+    /// One over the limit; its length.
+    TooLong(u64),
+    /// Nothing is left.
+    End,
+}
+
+/// Cuts input into lines through one window that grows only for a line that needs it.
+#[derive(Default)]
+struct Lines {
+    buffer: Vec<u8>,
+    from: usize,
+    to: usize,
+    done: bool,
+}
+
+impl Lines {
+    fn next(&mut self, input: &mut dyn Read) -> io::Result<Line<'_>> {
+        let mut searched = self.from;
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..self.to]) {
+                let line = self.from..searched + at;
+                self.from = searched + at + 1;
+                return Ok(Line::Whole(&self.buffer[line]));
+            }
+            if self.done {
+                let rest = self.from..self.to;
+                self.from = self.to;
+                return Ok(if rest.is_empty() { Line::End } else { Line::Last(&self.buffer[rest]) });
+            }
+            searched = self.to;
+            if self.to - self.from > LONGEST_LINE {
+                return self.pass_over(input);
+            }
+            searched -= self.make_room();
+            self.fill(input)?;
+        }
+    }
+
+    /// Moves the open line to the front, or grows the window for it. Says how far it moved.
+    fn make_room(&mut self) -> usize {
+        let moved = self.from;
+        let open = self.to - self.from;
+        if self.buffer.is_empty() {
+            self.buffer.resize(WINDOW, 0);
+        } else if open == 0 && self.buffer.len() > WINDOW * 4 {
+            // The long line is over: give its room back.
+            self.buffer = vec![0; WINDOW];
+        } else {
+            self.buffer.copy_within(self.from..self.to, 0);
+            if open * 2 > self.buffer.len() {
+                self.buffer.resize(self.buffer.len() * 2, 0);
+            }
+        }
+        (self.from, self.to) = (0, open);
+        moved
+    }
+
+    fn fill(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        loop {
+            match input.read(&mut self.buffer[self.to..]) {
+                Ok(0) => self.done = true,
+                Ok(read) => self.to += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            return Ok(());
+        }
+    }
+
+    /// Throws a line over the limit away, up to and with its newline.
+    fn pass_over(&mut self, input: &mut dyn Read) -> io::Result<Line<'_>> {
+        let mut length = (self.to - self.from) as u64;
+        self.buffer = vec![0; WINDOW];
+        loop {
+            (self.from, self.to) = (0, 0);
+            self.fill(input)?;
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[..self.to]) {
+                self.from = at + 1;
+                return Ok(Line::TooLong(length + at as u64));
+            }
+            length += self.to as u64;
+            if self.done {
+                return Ok(Line::TooLong(length));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out a few bytes at a time.
+    struct Drip<'a>(&'a [u8], usize);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let n = self.1.min(self.0.len()).min(buffer.len());
+            buffer[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    fn cut(input: &[u8], step: usize) -> Vec<String> {
+        let (mut lines, mut drip) = (Lines::default(), Drip(input, step));
+        let mut seen = Vec::new();
+        loop {
+            match lines.next(&mut drip).unwrap() {
+                Line::Whole(line) => seen.push(String::from_utf8_lossy(line).into_owned()),
+                Line::Last(line) => seen.push(format!("{}$", String::from_utf8_lossy(line))),
+                Line::TooLong(length) => seen.push(format!("({length})")),
+                Line::End => return seen,
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_arrive() {
+        for step in [1, 2, 3, 7, 1000] {
+            assert_eq!(cut(b"a\nbc\n\nd", step), ["a", "bc", "", "d$"]);
+            assert_eq!(cut(b"", step), Vec::<String>::new());
+            assert_eq!(cut(b"\n", step), [""]);
+        }
+        let long = "x".repeat(3 * WINDOW);
+        let text = format!("{long}\nshort\n{long}");
+        assert_eq!(cut(text.as_bytes(), 100_000), [long.clone(), "short".into(), format!("{long}$")]);
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_passed_over() {
+        let text = format!("a\n{}\nb\n", "x".repeat(LONGEST_LINE * 2));
+        assert_eq!(cut(text.as_bytes(), 1 << 20), ["a".to_string(), format!("({})", LONGEST_LINE * 2), "b".into()]);
+    }
+}
