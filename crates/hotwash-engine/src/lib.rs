@@ -1,1 +1,4 @@
-//! (being written)
+//! Everything of hotwash that reads, calls or writes: sources, judges, stores, sinks, and the pipeline through them.
+
+pub mod sources;
+pub mod stores;

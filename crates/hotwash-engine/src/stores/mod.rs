@@ -1,0 +1,209 @@
+//! Where facts and scores are kept.
+
+pub mod sqlite;
+
+pub use sqlite::{Store, StoreError};
+
+use hotwash_core::facts::{Cost, Tokens};
+use hotwash_core::scores::Grade;
+use hotwash_core::sessions::{Key, Session, SessionId, SessionKind, Timestamp};
+
+/// What is known of a transcript's file, so that an unchanged one costs a look at its metadata.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileState {
+    /// Where it is.
+    pub path: String,
+    /// The file's number in its file system.
+    pub inode: u64,
+    /// Its size when it was read.
+    pub size: u64,
+    /// When it was last written, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// The end of the last whole line that was read.
+    pub offset: u64,
+    /// A hash of the bytes before that place: equal when the file has only grown since.
+    pub tail: u64,
+    /// The decoder that read it.
+    pub decoder: u32,
+    /// Counts up each time something else is found in its place.
+    pub version: u32,
+}
+
+/// What a transcript turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// A person's work, or a run's of its own.
+    Main,
+    /// A subagent's.
+    Subagent,
+    /// A subagent that the client starts only to be ready.
+    Warmup,
+    /// A copy that a compaction left behind.
+    CompactionCopy,
+    /// A run of hotwash's own judge.
+    JudgeRun,
+    /// Nothing in it but copies of another transcript's events.
+    Copy,
+    /// Nothing happened in it.
+    Empty,
+    /// It is no transcript of this agent.
+    Foreign,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Role; 8] = [
+        Role::Main,
+        Role::Subagent,
+        Role::Warmup,
+        Role::CompactionCopy,
+        Role::JudgeRun,
+        Role::Copy,
+        Role::Empty,
+        Role::Foreign,
+    ];
+
+    /// As it is stored, and shown as a reason for leaving it out.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Main => "main",
+            Role::Subagent => "subagent",
+            Role::Warmup => "warmup",
+            Role::CompactionCopy => "compaction copy",
+            Role::JudgeRun => "judge run",
+            Role::Copy => "copy",
+            Role::Empty => "empty",
+            Role::Foreign => "not a Claude Code transcript",
+        }
+    }
+
+    fn from_name(name: &str) -> Role {
+        Role::ALL.into_iter().find(|role| role.name() == name).unwrap_or(Role::Foreign)
+    }
+
+    /// The kind of session that comes of it, if any.
+    pub fn session(self) -> Option<SessionKind> {
+        match self {
+            Role::Main => Some(SessionKind::Main),
+            Role::Subagent => Some(SessionKind::Subagent),
+            _ => None,
+        }
+    }
+}
+
+/// A transcript as it was read, ready to be kept.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The file.
+    pub file: FileState,
+    /// What it turned out to be.
+    pub role: Role,
+    /// Something else stood in its place before.
+    pub rewritten: bool,
+    /// What reading had to say, as JSON.
+    pub reading: String,
+    /// Keys of its messages and prompts, by which copies are found.
+    pub keys: Vec<Key>,
+    /// The state to go on from when the file grows.
+    pub checkpoint: Option<Vec<u8>>,
+    /// The session that came of it, with its grade.
+    pub session: Option<(Session, Grade)>,
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// Ended at or after.
+    pub since: Option<Timestamp>,
+    /// Began before.
+    pub until: Option<Timestamp>,
+    /// The project's folder or name contains this.
+    pub project: Option<String>,
+    /// Sessions of subagents too.
+    pub subagents: bool,
+    /// Only sessions from these transcripts.
+    pub paths: Option<Vec<String>>,
+    /// The hash of the rubric whose grades are wanted.
+    pub rubric_hash: String,
+}
+
+/// A session as it is listed.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The session.
+    pub session: Session,
+    /// Its transcript's path.
+    pub path: String,
+    /// Which of the transcripts that stood there.
+    pub version: u32,
+    /// Its grade under the rubric asked for; none if it has not been graded so.
+    pub grade: Option<Grade>,
+    /// What it used together with its subagents.
+    pub with_subagents: Usage,
+}
+
+/// Tokens and cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Subagents that took part.
+    pub subagents: u64,
+    /// Tokens.
+    pub tokens: Tokens,
+    /// Cost.
+    pub cost: Cost,
+}
+
+/// What a prefix of an id stands for.
+#[derive(Clone, Debug)]
+pub enum Lookup {
+    /// One session.
+    One(Box<Row>),
+    /// None.
+    None,
+    /// Several; some of their ids.
+    Many(Vec<SessionId>),
+}
+
+/// A transcript in the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archived {
+    /// Where the transcript was.
+    pub path: String,
+    /// Counts up when the file was rewritten.
+    pub version: u32,
+    /// The file's name in the archive.
+    pub name: String,
+    /// How it is kept.
+    pub form: Form,
+    /// How much of the transcript it holds.
+    pub size: u64,
+}
+
+/// How a transcript is kept in the archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Another name of the same file: free, and survives its deletion.
+    Link,
+    /// A copy of its own, or one that shares blocks until either is written.
+    Copy,
+    /// Compressed.
+    Zstd,
+}
+
+impl Form {
+    fn name(self) -> &'static str {
+        match self {
+            Form::Link => "link",
+            Form::Copy => "copy",
+            Form::Zstd => "zstd",
+        }
+    }
+
+    fn from_name(name: &str) -> Form {
+        match name {
+            "link" => Form::Link,
+            "zstd" => Form::Zstd,
+            _ => Form::Copy,
+        }
+    }
+}
