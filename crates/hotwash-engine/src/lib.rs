@@ -1,4 +1,6 @@
 //! Everything of hotwash that reads, calls or writes: sources, judges, stores, sinks, and the pipeline through them.
 
+pub mod archive;
+pub mod pipeline;
 pub mod sources;
 pub mod stores;

@@ -38,6 +38,8 @@ pub struct Words {
     pub title: Option<String>,
     /// The first prompt.
     pub first_prompt: Option<String>,
+    /// What a subagent was told to do: the first words in its transcript.
+    pub task: Option<String>,
     /// The last prompt.
     pub last_prompt: Option<String>,
     /// The agent's last words.
@@ -127,6 +129,9 @@ impl Fold for Transcript {
                 self.first_prompt = Some((origin.id, origin.key));
                 self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)));
             }
+            Kind::ClientText(body) if origin.sidechain && self.words.task.is_none() => {
+                self.words.task = Some(kept(&body.head(WORDS_KEPT)));
+            }
             Kind::Says(text) if !origin.sidechain => {
                 let tail = text.head(WORDS_KEPT);
                 if !tail.trim().is_empty() {
@@ -175,8 +180,13 @@ impl Transcript {
     }
 }
 
+/// The beginning of some words. Cut at a space: half a token would slip through redaction.
 fn kept(words: &str) -> String {
     let words = words.trim();
-    let end = words.char_indices().map(|(at, _)| at).take_while(|at| *at <= WORDS_KEPT).last().unwrap_or(0);
-    if words.len() <= WORDS_KEPT { words.to_string() } else { words.get(..end).unwrap_or_default().to_string() }
+    if words.len() <= WORDS_KEPT {
+        return words.to_string();
+    }
+    let fits = |(at, character): &(usize, char)| *at <= WORDS_KEPT && character.is_whitespace();
+    let end = words.char_indices().filter(fits).last().map_or(0, |(at, _)| at);
+    words.get(..end).unwrap_or_default().to_string()
 }

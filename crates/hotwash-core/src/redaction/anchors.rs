@@ -41,11 +41,7 @@ struct Entry {
 impl Anchors {
     /// Compiles words of three bytes or more; shorter ones are passed over.
     pub(super) fn new<'w>(words: impl Iterator<Item = Word<'w>>) -> Anchors {
-        let mut anchors = Anchors {
-            bits: vec![0; 1024],
-            bucket_of: vec![0; 1 << 16],
-            buckets: vec![Vec::new()],
-        };
+        let mut anchors = Anchors { bits: vec![0; 1024], bucket_of: vec![0; 1 << 16], buckets: vec![Vec::new()] };
         for (number, word) in words.enumerate() {
             let bytes = word.text.as_bytes();
             let Some(at) = rarest(bytes) else { continue };
@@ -54,13 +50,7 @@ impl Anchors {
                     for pair in variants(a, b, word.case) {
                         anchors.insert(
                             pair,
-                            Entry {
-                                word: number,
-                                offset,
-                                first: bytes[0],
-                                bytes: bytes.into(),
-                                case: word.case,
-                            },
+                            Entry { word: number, offset, first: bytes[0], bytes: bytes.into(), case: word.case },
                         );
                     }
                 }
@@ -114,10 +104,7 @@ impl Anchors {
             let Some(start) = at.checked_sub(entry.offset) else {
                 continue;
             };
-            if text
-                .get(start)
-                .is_none_or(|b| (b ^ entry.first) & !0x20 != 0)
-            {
+            if text.get(start).is_none_or(|b| (b ^ entry.first) & !0x20 != 0) {
                 continue;
             }
             let end = start + entry.bytes.len();
@@ -142,10 +129,7 @@ fn rarest(word: &[u8]) -> Option<usize> {
         commonness(a) * commonness(b) + if common { 4000 } else { 0 }
     };
     let cost = |w: &[u8]| pair(w[0], w[1]) + pair(w[1], w[2]);
-    word.windows(3)
-        .enumerate()
-        .min_by_key(|(_, w)| cost(w))
-        .map(|(i, _)| i)
+    word.windows(3).enumerate().min_by_key(|(_, w)| cost(w)).map(|(i, _)| i)
 }
 
 /// Pairs more common than their bytes suggest.
@@ -180,8 +164,5 @@ fn variants(a: u8, b: u8, case: Case) -> Vec<u16> {
         _ => vec![byte],
     };
     let (first, second) = (both(a), both(b));
-    first
-        .iter()
-        .flat_map(|&a| second.iter().map(move |&b| u16::from_le_bytes([a, b])))
-        .collect()
+    first.iter().flat_map(|&a| second.iter().map(move |&b| u16::from_le_bytes([a, b]))).collect()
 }

@@ -52,10 +52,7 @@ pub(super) fn runs(text: &[u8], mut found: impl FnMut(Range<usize>)) {
             continue;
         }
         let end = wrapped_end(text, start);
-        let padding = slice(text, end, end + 2)
-            .iter()
-            .take_while(|&&b| b == b'=')
-            .count();
+        let padding = slice(text, end, end + 2).iter().take_while(|&&b| b == b'=').count();
         found(start..end + padding);
         at = end + 1;
     }
@@ -82,11 +79,7 @@ fn wrapped_end(text: &[u8], start: usize) -> usize {
 pub(super) fn readable(run: &[u8], mut found: impl FnMut(&str)) {
     let joined: Vec<u8>;
     let run = if memchr::memchr2(b'\n', b'\r', run).is_some() {
-        joined = run
-            .iter()
-            .copied()
-            .filter(|b| !matches!(b, b'\n' | b'\r'))
-            .collect();
+        joined = run.iter().copied().filter(|b| !matches!(b, b'\n' | b'\r')).collect();
         &joined
     } else {
         run
@@ -102,11 +95,7 @@ pub(super) fn readable(run: &[u8], mut found: impl FnMut(&str)) {
                 }
                 // The quad that broke the row may still hold the last bytes of the text.
                 let bytes = decode(slice(run, at, (end + 4).min(run.len())));
-                let text: String = bytes
-                    .iter()
-                    .filter(|&&b| b < 0x80 && b != 0)
-                    .map(|&b| char::from(b))
-                    .collect();
+                let text: String = bytes.iter().filter(|&&b| b < 0x80 && b != 0).map(|&b| char::from(b)).collect();
                 found(&text);
                 at = end + 4;
                 continue;
@@ -134,9 +123,8 @@ const fn flags() -> [u8; 256] {
     while i < 256 {
         let sextet = sextets[i];
         if sextet != NONE {
-            table[i] = (sextet & 0x20 == 0) as u8
-                | ((sextet & 0x08 == 0) as u8) << 1
-                | ((sextet & 0x02 == 0) as u8) << 2;
+            table[i] =
+                (sextet & 0x20 == 0) as u8 | ((sextet & 0x08 == 0) as u8) << 1 | ((sextet & 0x02 == 0) as u8) << 2;
         }
         i += 1;
     }

@@ -82,10 +82,7 @@ pub(super) fn is_before(text: &[u8], at: usize, alphabet: Alphabet) -> bool {
 /// Where the run of alphabet bytes that starts at `from` ends.
 pub(super) fn run_end(text: &[u8], from: usize, alphabet: Alphabet) -> usize {
     let rest = text.get(from..).unwrap_or_default();
-    from + rest
-        .iter()
-        .position(|&b| !is(b, alphabet))
-        .unwrap_or(rest.len())
+    from + rest.iter().position(|&b| !is(b, alphabet)).unwrap_or(rest.len())
 }
 
 /// Where the run of alphabet bytes that ends before `to` starts, looking back at most `limit` bytes.
@@ -111,8 +108,7 @@ pub(super) fn slice(text: &[u8], start: usize, end: usize) -> &[u8] {
 }
 
 pub(super) fn starts_with_ignoring_case(text: &[u8], prefix: &[u8]) -> bool {
-    text.get(..prefix.len())
-        .is_some_and(|head| head.eq_ignore_ascii_case(prefix))
+    text.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
 }
 
 /// Where the line that holds `at` starts.

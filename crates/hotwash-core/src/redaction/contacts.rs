@@ -3,16 +3,15 @@
 use std::ops::Range;
 
 use super::bytes::{
-    ALNUM, DASH, DIGIT, DOT, HEX, LOWER, NUMBER, PLUS_SLASH, UNDERSCORE, UPPER, URL_SAFE, WIDE, is,
-    is_at, is_before, only, run_end, run_start, slice,
+    ALNUM, DASH, DIGIT, DOT, HEX, LOWER, NUMBER, PLUS_SLASH, UNDERSCORE, UPPER, URL_SAFE, WIDE, is, is_at, is_before,
+    only, run_end, run_start, slice,
 };
 use super::placeholder::{Kind, placeholder_at};
 
 /// The last part of names that have an at sign and are no addresses: `logo@2x.png`, `getty@tty1.service`.
 const NOT_A_DOMAIN: &[&str] = &[
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "service", "socket", "timer", "target",
-    "mount", "js", "ts", "tsx", "jsx", "mjs", "json", "rs", "py", "go", "tgz", "zip", "lock", "md",
-    "html", "css", "yaml", "yml", "toml",
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "service", "socket", "timer", "target", "mount", "js", "ts",
+    "tsx", "jsx", "mjs", "json", "rs", "py", "go", "tgz", "zip", "lock", "md", "html", "css", "yaml", "yml", "toml",
 ];
 
 /// The address around the at sign at `at`.
@@ -28,14 +27,8 @@ pub(super) fn email(text: &[u8], at: usize) -> Option<Range<usize>> {
     let domain = text.get(at + 1..end)?;
     let dot = memchr::memrchr(b'.', domain)?;
     let top = domain.get(dot + 1..)?;
-    let top_fits = top.len() >= 2 && top.len() <= 24 && only(top, UPPER | LOWER | WIDE)
-        || top.starts_with(b"xn--");
-    if dot == 0
-        || !top_fits
-        || NOT_A_DOMAIN
-            .iter()
-            .any(|w| top.eq_ignore_ascii_case(w.as_bytes()))
-    {
+    let top_fits = top.len() >= 2 && top.len() <= 24 && only(top, UPPER | LOWER | WIDE) || top.starts_with(b"xn--");
+    if dot == 0 || !top_fits || NOT_A_DOMAIN.iter().any(|w| top.eq_ignore_ascii_case(w.as_bytes())) {
         return None;
     }
     let name = slice(text, start, at);
@@ -44,20 +37,11 @@ pub(super) fn email(text: &[u8], at: usize) -> Option<Range<usize>> {
         return None;
     }
     // The part between `://` and the at sign is the business of `userinfo`.
-    let token = run_start(
-        text,
-        start,
-        ALNUM | DOT | DASH | UNDERSCORE | PLUS_SLASH,
-        64,
-    );
+    let token = run_start(text, start, ALNUM | DOT | DASH | UNDERSCORE | PLUS_SLASH, 64);
     let in_url = before_is(text, start, b"://")
-        || memchr::memmem::find(slice(text, token.saturating_sub(64), start), b"://").is_some_and(
-            |i| {
-                !slice(text, token.saturating_sub(64) + i + 3, start)
-                    .iter()
-                    .any(|b| b"/ ?\n\"'<>".contains(b))
-            },
-        );
+        || memchr::memmem::find(slice(text, token.saturating_sub(64), start), b"://").is_some_and(|i| {
+            !slice(text, token.saturating_sub(64) + i + 3, start).iter().any(|b| b"/ ?\n\"'<>".contains(b))
+        });
     (!in_url).then_some(start..end)
 }
 
@@ -70,14 +54,8 @@ pub(super) fn userinfo(text: &[u8], at: usize) -> Option<Range<usize>> {
     let limit = text.len().min(at + 512);
     let rest = slice(text, at, limit);
     memchr::memchr(b'@', rest)?;
-    let stop = rest
-        .iter()
-        .position(|b| b" \t\r\n\"'`<>\\,;".contains(b))
-        .unwrap_or(rest.len());
-    let slash = slice(rest, 0, stop)
-        .iter()
-        .position(|b| b"/?#".contains(b))
-        .unwrap_or(stop);
+    let stop = rest.iter().position(|b| b" \t\r\n\"'`<>\\,;".contains(b)).unwrap_or(rest.len());
+    let slash = slice(rest, 0, stop).iter().position(|b| b"/?#".contains(b)).unwrap_or(stop);
     let sign = memchr::memrchr(b'@', slice(rest, 0, slash)).or_else(|| {
         // A slash in a password ought to be escaped and is not always; a port is told from a password by its digits.
         let sign = memchr::memchr(b'@', slice(rest, 0, stop))?;
@@ -93,9 +71,7 @@ pub(super) fn userinfo(text: &[u8], at: usize) -> Option<Range<usize>> {
     let value = slice(rest, secret.start, secret.end);
     let alone = secret.start == 0;
     let harmless = value.is_empty()
-        || alone
-            && (value.len() < 3
-                || matches!(value, b"git" | b"root" | b"user" | b"username" | b"hg"))
+        || alone && (value.len() < 3 || matches!(value, b"git" | b"root" | b"user" | b"username" | b"hg"))
         || value.starts_with(b"$")
         || value.starts_with(b"{")
         || value.starts_with(b"%s")
@@ -128,17 +104,8 @@ pub(super) fn numbers(text: &[u8], mut found: impl FnMut(Range<usize>, Kind)) {
             continue;
         }
         let rest = slice(text, start, text.len());
-        let end = start
-            + rest
-                .iter()
-                .position(|&b| !in_number(b))
-                .unwrap_or(rest.len());
-        if slice(text, start, end)
-            .iter()
-            .filter(|b| b.is_ascii_digit())
-            .count()
-            >= FEWEST
-        {
+        let end = start + rest.iter().position(|&b| !in_number(b)).unwrap_or(rest.len());
+        if slice(text, start, end).iter().filter(|b| b.is_ascii_digit()).count() >= FEWEST {
             numbers_in(text, start, end, &mut found);
         }
         at = end + 1;
@@ -179,11 +146,9 @@ fn number_end(text: &[u8], start: usize) -> usize {
     loop {
         if is_at(text, at, DIGIT) {
             at += 1;
-        } else if matches!(text.get(at..), Some([b' ' | b'-' | b'.', d, ..]) if d.is_ascii_digit())
-        {
+        } else if matches!(text.get(at..), Some([b' ' | b'-' | b'.', d, ..]) if d.is_ascii_digit()) {
             at += 2;
-        } else if matches!(text.get(at..), Some([b' ', b'(', d, ..] | [b')', b' ', d, ..]) if d.is_ascii_digit())
-        {
+        } else if matches!(text.get(at..), Some([b' ', b'(', d, ..] | [b')', b' ', d, ..]) if d.is_ascii_digit()) {
             at += 3;
         } else if matches!(text.get(at..), Some([b')' | b'(', d, ..]) if d.is_ascii_digit()) {
             at += 2;
@@ -206,36 +171,21 @@ fn bounded(text: &[u8], start: usize, end: usize) -> bool {
 fn card(text: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
     let value = slice(text, start, end);
     if end - start > 23
-        || !value
-            .iter()
-            .all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'-'))
+        || !value.iter().all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'-'))
         || !bounded(text, start, end)
     {
         return None;
     }
-    let groups: Vec<usize> = value
-        .split(|b| !b.is_ascii_digit())
-        .map(<[u8]>::len)
-        .collect();
-    let grouped = matches!(
-        groups.as_slice(),
-        [_] | [4, 6, 4 | 5] | [4, 4, 4, 4] | [4, 4, 4, 4, 1..=3]
-    );
-    let digits: Vec<u8> = value
-        .iter()
-        .filter(|b| b.is_ascii_digit())
-        .map(|b| b - b'0')
-        .collect();
+    let groups: Vec<usize> = value.split(|b| !b.is_ascii_digit()).map(<[u8]>::len).collect();
+    let grouped = matches!(groups.as_slice(), [_] | [4, 6, 4 | 5] | [4, 4, 4, 4] | [4, 4, 4, 4, 1..=3]);
+    let digits: Vec<u8> = value.iter().filter(|b| b.is_ascii_digit()).map(|b| b - b'0').collect();
     // Numbers of seventeen to nineteen digits without a gap are hashes and counters far more often than cards.
     let plausible = groups.len() > 1 || digits.len() <= 16;
     (grouped && plausible && issuer(&digits) && luhn(&digits)).then_some(start..end)
 }
 
 fn issuer(digits: &[u8]) -> bool {
-    let head = digits
-        .iter()
-        .take(4)
-        .fold(0u32, |n, &d| n * 10 + u32::from(d));
+    let head = digits.iter().take(4).fold(0u32, |n, &d| n * 10 + u32::from(d));
     match head {
         4000..=4999 => matches!(digits.len(), 16 | 19),
         5100..=5599 | 2221..=2720 | 3528..=3589 => digits.len() == 16,
@@ -268,32 +218,21 @@ fn luhn(digits: &[u8]) -> bool {
 /// A number with a plus, or one laid out as `(555) 123-4567`, `555-123-4567`, `555.123.4567`.
 fn phone(text: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
     let value = slice(text, start, end);
-    let groups: Vec<&[u8]> = value
-        .split(|b| !b.is_ascii_digit())
-        .filter(|g| !g.is_empty())
-        .collect();
+    let groups: Vec<&[u8]> = value.split(|b| !b.is_ascii_digit()).filter(|g| !g.is_empty()).collect();
     let digits: usize = groups.iter().map(|g| g.len()).sum();
-    if is_at(text, end, ALNUM | UNDERSCORE | WIDE)
-        || is_at(text, end, DOT | DASH) && is_at(text, end + 1, ALNUM)
-    {
+    if is_at(text, end, ALNUM | UNDERSCORE | WIDE) || is_at(text, end, DOT | DASH) && is_at(text, end + 1, ALNUM) {
         return None;
     }
     if start > 0 && text.get(start - 1) == Some(&b'+') {
         let plus = start - 1;
         let first = groups.first()?;
-        if is_before(text, plus, ALNUM | UNDERSCORE | WIDE | PLUS_SLASH)
-            || first.first() == Some(&b'0')
-        {
+        if is_before(text, plus, ALNUM | UNDERSCORE | WIDE | PLUS_SLASH) || first.first() == Some(&b'0') {
             return None;
         }
         let line_head = plus == 0 || text.get(plus - 1) == Some(&b'\n');
         // A number added by a diff also follows a plus; times and dates have other lengths than telephones.
         let fits = if groups.len() == 1 {
-            if line_head {
-                (11..=12).contains(&digits)
-            } else {
-                (10..=15).contains(&digits)
-            }
+            if line_head { (11..=12).contains(&digits) } else { (10..=15).contains(&digits) }
         } else {
             (8..=15).contains(&digits)
                 && first.len() <= 3
@@ -304,11 +243,7 @@ fn phone(text: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
     }
     let bracket = start > 0 && text.get(start - 1) == Some(&b'(');
     let from = if bracket { start - 1 } else { start };
-    if is_before(
-        text,
-        from,
-        ALNUM | UNDERSCORE | DOT | DASH | WIDE | PLUS_SLASH,
-    ) {
+    if is_before(text, from, ALNUM | UNDERSCORE | DOT | DASH | WIDE | PLUS_SLASH) {
         return None;
     }
     let groups = match groups.as_slice() {
@@ -319,15 +254,8 @@ fn phone(text: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
         return None;
     };
     let shape = area.len() == 3 && exchange.len() == 3 && line.len() == 4;
-    let real =
-        matches!(area.first(), Some(b'2'..=b'9')) && matches!(exchange.first(), Some(b'2'..=b'9'));
-    let separators: Vec<u8> = value
-        .iter()
-        .copied()
-        .filter(|b| !b.is_ascii_digit())
-        .collect();
-    let even = bracket
-        || separators.first() == separators.last()
-            && matches!(separators.first(), Some(b'-' | b'.'));
+    let real = matches!(area.first(), Some(b'2'..=b'9')) && matches!(exchange.first(), Some(b'2'..=b'9'));
+    let separators: Vec<u8> = value.iter().copied().filter(|b| !b.is_ascii_digit()).collect();
+    let even = bracket || separators.first() == separators.last() && matches!(separators.first(), Some(b'-' | b'.'));
     (shape && real && even).then_some(from..end)
 }

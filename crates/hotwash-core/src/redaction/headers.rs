@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::bytes::{
-    ALNUM, Alphabet, DASH, DIGIT, DOT, TOKEN, URL_SAFE, entropy, has, is_before, only, run_end,
-    slice, starts_with_ignoring_case,
+    ALNUM, Alphabet, DASH, DIGIT, DOT, TOKEN, URL_SAFE, entropy, has, is_before, only, run_end, slice,
+    starts_with_ignoring_case,
 };
 use super::keywords::{closing_quote, run_of, run_of_not, skip_string_prefix};
 use super::placeholder::placeholder_at;
@@ -16,20 +16,14 @@ pub(super) fn authorization(text: &[u8], at: usize) -> Option<Range<usize>> {
     let value = slice(text, at, end);
     let space = memchr::memchr(b' ', value);
     let start = match space {
-        Some(i) if i <= 20 && only(slice(value, 0, i), ALNUM | DASH) => {
-            at + run_of(value, i, b" ", 4)
-        }
+        Some(i) if i <= 20 && only(slice(value, 0, i), ALNUM | DASH) => at + run_of(value, i, b" ", 4),
         None => at,
         // A sentence about authorization, not a header.
         Some(_) => return None,
     };
     let credentials = slice(text, start, end);
     let sentence = credentials.contains(&b' ') && !credentials.contains(&b'=');
-    let end = if sentence {
-        run_of_not(text, start, b" \t").min(end)
-    } else {
-        end
-    };
+    let end = if sentence { run_of_not(text, start, b" \t").min(end) } else { end };
     let credentials = slice(text, start, end);
     if credentials.len() < 6
         || is_reference(credentials, Style::Loose)
@@ -39,19 +33,9 @@ pub(super) fn authorization(text: &[u8], at: usize) -> Option<Range<usize>> {
         return None;
     }
     let known = space.is_some_and(|i| {
-        [
-            "bearer",
-            "basic",
-            "token",
-            "digest",
-            "apikey",
-            "aws4-hmac-sha256",
-            "negotiate",
-            "hawk",
-            "key",
-        ]
-        .iter()
-        .any(|s| slice(value, 0, i).eq_ignore_ascii_case(s.as_bytes()))
+        ["bearer", "basic", "token", "digest", "apikey", "aws4-hmac-sha256", "negotiate", "hawk", "key"]
+            .iter()
+            .any(|s| slice(value, 0, i).eq_ignore_ascii_case(s.as_bytes()))
     });
     (known || weak_value(credentials, Style::Quoted)).then_some(start..end)
 }
@@ -62,10 +46,8 @@ pub(super) fn cookie(text: &[u8], at: usize) -> Option<Range<usize>> {
     let value = slice(text, start, end);
     let equals = memchr::memchr(b'=', value)?;
     let named = equals > 0 && only(slice(value, 0, equals), DOTTED_NAME);
-    let long = value.len() - equals > 8
-        && !is_reference(slice(value, equals + 1, value.len()), Style::Loose);
-    (named && long && has(slice(value, equals, value.len()), DIGIT) && !is_code(value))
-        .then_some(start..end)
+    let long = value.len() - equals > 8 && !is_reference(slice(value, equals + 1, value.len()), Style::Loose);
+    (named && long && has(slice(value, equals, value.len()), DIGIT) && !is_code(value)).then_some(start..end)
 }
 
 const DOTTED_NAME: Alphabet = URL_SAFE | DOT;
@@ -77,11 +59,7 @@ pub(super) fn scheme(text: &[u8], word: &Range<usize>) -> Option<Range<usize>> {
     let end = run_end(text, word.end, TOKEN);
     let value = slice(text, word.end, end);
     let basic = starts_with_ignoring_case(slice(text, word.start, word.end), b"basic");
-    let random = value.len() >= 12
-        && has(value, DIGIT)
-        && !is_words(value)
-        && !is_code(value)
-        && entropy(value) >= 2.8;
+    let random = value.len() >= 12 && has(value, DIGIT) && !is_words(value) && !is_code(value) && entropy(value) >= 2.8;
     let fits = if basic {
         super::base64::holds_user_and_password(value)
     } else {

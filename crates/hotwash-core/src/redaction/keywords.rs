@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use super::bytes::{
-    DOT, LOWER, SPACE, UPPER, URL_SAFE, WIDE, WORD, is_at, is_before, line_start, only, run_end,
-    run_start, slice, starts_with_ignoring_case,
+    DOT, LOWER, SPACE, UPPER, URL_SAFE, WIDE, WORD, is_at, is_before, line_start, only, run_end, run_start, slice,
+    starts_with_ignoring_case,
 };
 use super::headers::{authorization, cookie, scheme, user_flag};
 use super::placeholder::placeholder_at;
@@ -41,16 +41,8 @@ pub(super) enum Weight {
     UserFlag,
 }
 
-pub(super) const KEYWORD_KINDS: &[&str] = &[
-    "password",
-    "secret",
-    "token",
-    "key",
-    "authorization",
-    "cookie",
-    "signature",
-    "credential",
-];
+pub(super) const KEYWORD_KINDS: &[&str] =
+    &["password", "secret", "token", "key", "authorization", "cookie", "signature", "credential"];
 
 const fn keyword(word: &'static str, kind: &'static str, weight: Weight) -> Keyword {
     Keyword { word, kind, weight }
@@ -111,11 +103,7 @@ const NOT_A_KEY: &[&str] = &[
 ];
 
 /// Finds the value that the keyword at `word` announces.
-pub(super) fn value_after(
-    text: &[u8],
-    word: &Range<usize>,
-    keyword: &Keyword,
-) -> Option<Range<usize>> {
+pub(super) fn value_after(text: &[u8], word: &Range<usize>, keyword: &Keyword) -> Option<Range<usize>> {
     match keyword.weight {
         Weight::Scheme => return scheme(text, word),
         Weight::UserFlag => return user_flag(text, word.end),
@@ -124,10 +112,7 @@ pub(super) fn value_after(
     // The sign of equality belongs to the word only to make it rare.
     let word = &(word.start..word.end - usize::from(keyword.word.ends_with('=')));
     let ident_end = run_end(text, word.end, URL_SAFE).min(word.end + 48);
-    if !matches!(
-        text.get(ident_end)?,
-        b':' | b'=' | b' ' | b'\t' | b'"' | b'\'' | b'`' | b']' | b'\\' | b'>' | b'!'
-    ) {
+    if !matches!(text.get(ident_end)?, b':' | b'=' | b' ' | b'\t' | b'"' | b'\'' | b'`' | b']' | b'\\' | b'>' | b'!') {
         return None;
     }
     let ident_start = run_start(text, word.start, URL_SAFE | DOT | WIDE, 48);
@@ -142,13 +127,7 @@ pub(super) fn value_after(
     }
 }
 
-fn name_fits(
-    text: &[u8],
-    word: &Range<usize>,
-    ident_start: usize,
-    ident_end: usize,
-    keyword: &Keyword,
-) -> bool {
+fn name_fits(text: &[u8], word: &Range<usize>, ident_start: usize, ident_end: usize, keyword: &Keyword) -> bool {
     let own_word = matches!(keyword.weight, Weight::StrongWord | Weight::WeakWord);
     if own_word && is_before(text, word.start, LOWER | WIDE) && !is_at(text, word.start, UPPER) {
         return false;
@@ -157,26 +136,18 @@ fn name_fits(
         return false;
     }
     let suffix = slice(text, word.end, ident_end);
-    let last = suffix
-        .rsplit(|b| matches!(b, b'_' | b'-'))
-        .next()
-        .unwrap_or_default();
+    let last = suffix.rsplit(|b| matches!(b, b'_' | b'-')).next().unwrap_or_default();
     let mut camel = last.len();
     while camel > 0 && last.get(camel - 1).is_some_and(u8::is_ascii_lowercase) {
         camel -= 1;
     }
     let hump = last.get(camel.saturating_sub(1)..).unwrap_or_default();
-    let names_other = |tail: &[u8]| {
-        NOT_A_VALUE
-            .iter()
-            .any(|w| tail.eq_ignore_ascii_case(w.as_bytes()))
-    };
+    let names_other = |tail: &[u8]| NOT_A_VALUE.iter().any(|w| tail.eq_ignore_ascii_case(w.as_bytes()));
     if !suffix.is_empty() && (names_other(last) || names_other(hump)) {
         return false;
     }
     // `tokenizer`, `secretary`, `TOKENIZE`: the word goes on and is another one. A plural of a strong word may stay.
-    let same_case =
-        |alphabet| is_at(text, word.end, alphabet) && is_at(text, word.end - 1, alphabet);
+    let same_case = |alphabet| is_at(text, word.end, alphabet) && is_at(text, word.end - 1, alphabet);
     if same_case(LOWER) || same_case(UPPER) {
         let plural = suffix.eq_ignore_ascii_case(b"s") && keyword.weight == Weight::Strong;
         if !plural {
@@ -185,14 +156,8 @@ fn name_fits(
     }
     if keyword.kind == "key" {
         let before = slice(text, ident_start, word.start);
-        let last = before
-            .rsplit(|b| !b.is_ascii_alphanumeric())
-            .next()
-            .unwrap_or_default();
-        if NOT_A_KEY
-            .iter()
-            .any(|w| last.eq_ignore_ascii_case(w.as_bytes()))
-        {
+        let last = before.rsplit(|b| !b.is_ascii_alphanumeric()).next().unwrap_or_default();
+        if NOT_A_KEY.iter().any(|w| last.eq_ignore_ascii_case(w.as_bytes())) {
             return false;
         }
     }
@@ -200,12 +165,7 @@ fn name_fits(
 }
 
 /// Finds what stands between name and value; gives where the value starts, and whether spaces or nothing surround it.
-fn separator(
-    text: &[u8],
-    ident_start: usize,
-    ident_end: usize,
-    keyword: &Keyword,
-) -> Option<(usize, bool, bool)> {
+fn separator(text: &[u8], ident_start: usize, ident_end: usize, keyword: &Keyword) -> Option<(usize, bool, bool)> {
     let quote_end = run_of(text, ident_end, b"\"'`]\\", 3);
     let quoted_name = quote_end > ident_end;
     let at = run_of(text, quote_end, b" \t", 24);
@@ -224,11 +184,7 @@ fn separator(
     };
     let after = at + width;
     let value = run_of(text, after, b" \t", 24);
-    Some((
-        value,
-        spaced || value > after,
-        !spaced && value == after && width == 1 && rest.first() == Some(&b'='),
-    ))
+    Some((value, spaced || value > after, !spaced && value == after && width == 1 && rest.first() == Some(&b'=')))
 }
 
 /// A flag, a `.netrc` line or SQL: `--password x`, `login a password x`, `PASSWORD 'x'`.
@@ -248,18 +204,13 @@ fn spaces_suffice(text: &[u8], ident_start: usize, value: usize, keyword: &Keywo
     if matches!(text.get(value), Some(b'\'' | b'"')) {
         return true;
     }
-    if memchr::memmem::find(before, b"login ").is_some()
-        || memchr::memmem::find(before, b"machine ").is_some()
-    {
+    if memchr::memmem::find(before, b"login ").is_some() || memchr::memmem::find(before, b"machine ").is_some() {
         return true;
     }
     // Alone on its line, as `.netrc` is often laid out.
     let value_end = run_of_not(text, value, b" \t\r\n");
     let alone = matches!(text.get(value_end), None | Some(b'\n' | b'\r'));
-    alone
-        && before
-            .iter()
-            .all(|&b| matches!(b, b' ' | b'\t' | b'+' | b'-'))
+    alone && before.iter().all(|&b| matches!(b, b' ' | b'\t' | b'+' | b'-'))
 }
 
 fn value(
@@ -281,57 +232,33 @@ fn value(
         let end = run_of_not(text, start, b" \t\r\n\"'`<>,;");
         return acceptable(text, start..end, Style::Quoted, keyword);
     }
-    if text.get(ident_start.wrapping_sub(1)) == Some(&b'<')
-        && text.get(at.wrapping_sub(1)) == Some(&b'>')
-    {
+    if text.get(ident_start.wrapping_sub(1)) == Some(&b'<') && text.get(at.wrapping_sub(1)) == Some(&b'>') {
         let end = run_of_not(text, at, b"<\n");
         return acceptable(text, at..end, Style::Quoted, keyword);
     }
     let line = line_start(text, ident_start).max(ident_start.saturating_sub(300));
     let mut lead = slice(text, line, ident_start);
-    while let Some(rest) = lead
-        .strip_prefix(b" ")
-        .or(lead.strip_prefix(b"\t"))
-        .or(lead.strip_prefix(b"+"))
-        .or(lead.strip_prefix(b"-"))
+    while let Some(rest) =
+        lead.strip_prefix(b" ").or(lead.strip_prefix(b"\t")).or(lead.strip_prefix(b"+")).or(lead.strip_prefix(b"-"))
     {
         lead = rest;
     }
-    let first_in_line = lead.is_empty()
-        || matches!(
-            lead,
-            b"export " | b"set " | b"ENV " | b"ARG " | b"'" | b"\"" | b"$env:"
-        );
+    let first_in_line =
+        lead.is_empty() || matches!(lead, b"export " | b"set " | b"ENV " | b"ARG " | b"'" | b"\"" | b"$env:");
     let whole = run_of_not(text, at, b" \t\r\n\"'`<>");
-    let ends_line = matches!(
-        text.get(run_of(text, whole, b" \t\r", 24)),
-        None | Some(b'\n' | b'#')
-    );
+    let ends_line = matches!(text.get(run_of(text, whole, b" \t\r", 24)), None | Some(b'\n' | b'#'));
     let last = text.get(whole.wrapping_sub(1));
-    if first_in_line && ends_line && !matches!(last, Some(b';' | b',' | b'{' | b'(' | b')' | b'}'))
-    {
+    if first_in_line && ends_line && !matches!(last, Some(b';' | b',' | b'{' | b'(' | b')' | b'}')) {
         return acceptable(text, at..whole, Style::Line, keyword);
     }
     let end = run_of_not(text, at, b" \t\r\n\"'`<>,;&|)}]\\");
-    let style = if tight && !spaced {
-        Style::Tight
-    } else {
-        Style::Loose
-    };
+    let style = if tight && !spaced { Style::Tight } else { Style::Loose };
     acceptable(text, at..end, style, keyword)
 }
 
-fn acceptable(
-    text: &[u8],
-    range: Range<usize>,
-    style: Style,
-    keyword: &Keyword,
-) -> Option<Range<usize>> {
+fn acceptable(text: &[u8], range: Range<usize>, style: Style, keyword: &Keyword) -> Option<Range<usize>> {
     let value = text.get(range.clone())?;
-    if value.len() < 3
-        || placeholder_at(text, range.start) == Some(range.end)
-        || is_reference(value, style)
-    {
+    if value.len() < 3 || placeholder_at(text, range.start) == Some(range.end) || is_reference(value, style) {
         return None;
     }
     if style != Style::Quoted && matches!(text.get(range.end), Some(b'(' | b'[')) {
@@ -354,15 +281,9 @@ fn acceptable(
     if keyword.word == "pass" && bare && is_before(text, range.start, SPACE) {
         return None;
     }
-    let weight = if listed(text, range.start, style) {
-        Weight::Weak
-    } else {
-        keyword.weight
-    };
+    let weight = if listed(text, range.start, style) { Weight::Weak } else { keyword.weight };
     let fits = match weight {
-        Weight::Strong | Weight::StrongWord => {
-            strong_value(value, style, keyword.word == "passphrase")
-        }
+        Weight::Strong | Weight::StrongWord => strong_value(value, style, keyword.word == "passphrase"),
         _ => weak_value(value, style),
     };
     fits.then_some(range)
@@ -395,19 +316,11 @@ pub(super) fn closing_quote(text: &[u8], start: usize, quote: u8) -> Option<usiz
 /// `password: str = "…"`, `let token: &str = "…"`: the type is not the value.
 fn skip_type(text: &[u8], at: usize) -> usize {
     let mut end = at;
-    while end < at + 40
-        && text
-            .get(end)
-            .is_some_and(|b| b.is_ascii_alphanumeric() || b"&'_<>[]?:|".contains(b))
-    {
+    while end < at + 40 && text.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || b"&'_<>[]?:|".contains(b)) {
         end += 1;
     }
     let equals = run_of(text, end, b" ", 2);
-    if end > at
-        && equals > end
-        && text.get(equals) == Some(&b'=')
-        && text.get(equals + 1) == Some(&b' ')
-    {
+    if end > at && equals > end && text.get(equals) == Some(&b'=') && text.get(equals + 1) == Some(&b' ') {
         run_of(text, equals + 1, b" ", 4)
     } else {
         at
@@ -432,25 +345,9 @@ pub(super) fn skip_string_prefix(text: &[u8], at: usize) -> usize {
         Some(b':' | b'(' | b'.') if end > at => {
             let call = run_of_not(text, at, b"( \t\n\"'`,;=");
             let name = slice(text, at, call);
-            let reads = [
-                &b"env"[..],
-                b"get",
-                b"read",
-                b"input",
-                b"prompt",
-                b"find",
-                b"match",
-                b"replace",
-                b"Error",
-            ];
-            let literal =
-                text.get(call) == Some(&b'(') && matches!(text.get(call + 1), Some(b'"' | b'\''));
-            if literal
-                && call - at < 40
-                && !reads
-                    .iter()
-                    .any(|r| memchr::memmem::find(name, r).is_some())
-            {
+            let reads = [&b"env"[..], b"get", b"read", b"input", b"prompt", b"find", b"match", b"replace", b"Error"];
+            let literal = text.get(call) == Some(&b'(') && matches!(text.get(call + 1), Some(b'"' | b'\''));
+            if literal && call - at < 40 && !reads.iter().any(|r| memchr::memmem::find(name, r).is_some()) {
                 call + 1
             } else {
                 at
@@ -463,19 +360,11 @@ pub(super) fn skip_string_prefix(text: &[u8], at: usize) -> usize {
 /// Skips at most `limit` bytes of the set.
 pub(super) fn run_of(text: &[u8], from: usize, set: &[u8], limit: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
-    from + rest
-        .iter()
-        .take(limit)
-        .take_while(|b| set.contains(b))
-        .count()
+    from + rest.iter().take(limit).take_while(|b| set.contains(b)).count()
 }
 
 /// Skips, within reason, to the first byte of the set.
 pub(super) fn run_of_not(text: &[u8], from: usize, set: &[u8]) -> usize {
     let rest = text.get(from..).unwrap_or_default();
-    from + rest
-        .iter()
-        .take(4096)
-        .take_while(|b| !set.contains(b))
-        .count()
+    from + rest.iter().take(4096).take_while(|b| !set.contains(b)).count()
 }

@@ -108,11 +108,7 @@ pub fn redact(text: &str, rules: &Rules) -> Redacted<String> {
         }
         current = replace(&current, &found);
     }
-    Redacted(placeholder(
-        Kind::Secret("unstable"),
-        text.as_bytes(),
-        &rules.key,
-    ))
+    Redacted(placeholder(Kind::Secret("unstable"), text.as_bytes(), &rules.key))
 }
 
 /// Makes text that was stored redacted [`Redacted`] again, by redacting it: a store is no witness.
@@ -124,60 +120,32 @@ pub fn restore(stored: &str, rules: &Rules) -> Redacted<String> {
 pub fn findings(text: &str, rules: &Rules) -> Vec<Finding> {
     let mut hits = scan(text, rules);
     let survey = views::survey(text.as_bytes());
-    let bare = if survey.invisible {
-        views::without_invisible(text)
-    } else {
-        None
-    };
+    let bare = if survey.invisible { views::without_invisible(text) } else { None };
     let base = bare.as_ref().map_or(text, |view| view.text.as_str());
-    let bare_range = |range: &Range<usize>| {
-        bare.as_ref()
-            .map_or_else(|| range.clone(), |view| view.source(range))
-    };
+    let bare_range = |range: &Range<usize>| bare.as_ref().map_or_else(|| range.clone(), |view| view.source(range));
     if bare.is_some() {
         add(&mut hits, base, scan(base, rules), &bare_range);
     }
     let percent = survey.percent.then(|| views::without_percent(base));
     let backslash = survey.backslash.then(|| views::without_backslash(base));
     for view in [percent, backslash].into_iter().flatten().flatten() {
-        add(&mut hits, &view.text, scan(&view.text, rules), &|range| {
-            bare_range(&view.source(range))
-        });
+        add(&mut hits, &view.text, scan(&view.text, rules), &|range| bare_range(&view.source(range)));
     }
     in_order(text.as_bytes(), hits)
         .into_iter()
         .map(|hit| {
             let range = widen(text, hit.range);
-            let value = hit
-                .value
-                .as_deref()
-                .or(text.as_bytes().get(range.clone()))
-                .unwrap_or_default();
-            Finding {
-                placeholder: placeholder(hit.kind, value, &rules.key),
-                range,
-                kind: hit.kind,
-            }
+            let value = hit.value.as_deref().or(text.as_bytes().get(range.clone())).unwrap_or_default();
+            Finding { placeholder: placeholder(hit.kind, value, &rules.key), range, kind: hit.kind }
         })
         .collect()
 }
 
 /// Adds what was found in a view, at the places it came from, with the values as the view shows them.
-fn add(
-    hits: &mut Vec<Hit>,
-    view: &str,
-    found: Vec<Hit>,
-    source: &dyn Fn(&Range<usize>) -> Range<usize>,
-) {
+fn add(hits: &mut Vec<Hit>, view: &str, found: Vec<Hit>, source: &dyn Fn(&Range<usize>) -> Range<usize>) {
     for hit in found {
-        let value = hit
-            .value
-            .or_else(|| view.as_bytes().get(hit.range.clone()).map(<[u8]>::to_vec));
-        hits.push(Hit {
-            range: source(&hit.range),
-            kind: hit.kind,
-            value,
-        });
+        let value = hit.value.or_else(|| view.as_bytes().get(hit.range.clone()).map(<[u8]>::to_vec));
+        hits.push(Hit { range: source(&hit.range), kind: hit.kind, value });
     }
 }
 

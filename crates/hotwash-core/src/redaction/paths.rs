@@ -4,19 +4,12 @@
 use std::ops::Range;
 
 use super::bytes::{
-    ALNUM, DASH, DOT, DOTTED, PLUS_SLASH, TOKEN, UNDERSCORE, URL_SAFE, WIDE, WORD, is_at,
-    is_before, run_end, run_start, slice,
+    ALNUM, DASH, DOT, DOTTED, PLUS_SLASH, TOKEN, UNDERSCORE, URL_SAFE, WIDE, WORD, is_at, is_before, run_end,
+    run_start, slice,
 };
 
 /// Anchors, in lower case; the text may use either.
-pub(super) const HOME_ANCHORS: &[&str] = &[
-    "/home/",
-    "/users/",
-    "\\users\\",
-    "\\\\users\\\\",
-    "-home-",
-    "-users-",
-];
+pub(super) const HOME_ANCHORS: &[&str] = &["/home/", "/users/", "\\users\\", "\\\\users\\\\", "-home-", "-users-"];
 
 /// Accounts that are nobody's.
 const NOBODY: &[&[u8]] = &[b"Shared", b"Public", b"Default", b"linuxbrew"];
@@ -72,10 +65,8 @@ fn unix_root(text: &[u8], at: usize) -> bool {
 fn windows_root(text: &[u8], at: usize) -> Option<usize> {
     let colon = at.checked_sub(1)?;
     let drive = at.checked_sub(2)?;
-    (text.get(colon) == Some(&b':')
-        && text.get(drive)?.is_ascii_alphabetic()
-        && !is_before(text, drive, ALNUM))
-    .then_some(drive)
+    (text.get(colon) == Some(&b':') && text.get(drive)?.is_ascii_alphabetic() && !is_before(text, drive, ALNUM))
+        .then_some(drive)
 }
 
 fn windows(text: &[u8], anchor: &Range<usize>) -> Option<Range<usize>> {
@@ -88,9 +79,7 @@ fn windows(text: &[u8], anchor: &Range<usize>) -> Option<Range<usize>> {
     let rest = slice(text, simple, text.len().min(simple + 32));
     if rest.first() == Some(&b' ')
         && let Some(stop) = rest.iter().position(|&b| b == b'\\' || b == b'/')
-        && slice(rest, 0, stop)
-            .iter()
-            .all(|b| b.is_ascii_alphabetic() || matches!(b, b' ' | b'.' | 0x80..))
+        && slice(rest, 0, stop).iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b' ' | b'.' | 0x80..))
     {
         return Some(start..simple + stop);
     }
@@ -102,11 +91,7 @@ fn dashed(text: &[u8], anchor: &Range<usize>) -> Option<Range<usize>> {
     if mark != b"-home-" && mark != b"-Users-" {
         return None;
     }
-    let free = !is_before(
-        text,
-        anchor.start,
-        ALNUM | UNDERSCORE | DASH | DOT | WIDE | super::bytes::TILDE,
-    );
+    let free = !is_before(text, anchor.start, ALNUM | UNDERSCORE | DASH | DOT | WIDE | super::bytes::TILDE);
     let end = run_end(text, anchor.end, WORD | WIDE);
     // Only a folder made of a path goes on: `-home-ada-project`. A flag such as `-home-dir` stands behind a space.
     let folder = is_before(text, anchor.start, PLUS_SLASH) || text.get(end) == Some(&b'-');

@@ -57,18 +57,8 @@ impl Kind {
 }
 
 /// Kinds that no table names.
-pub(super) const OTHER_KINDS: &[&str] = &[
-    "pem",
-    "jwt",
-    "env",
-    "url",
-    "twilio",
-    "telegram",
-    "mailchimp",
-    "path",
-    "unstable",
-    "putty",
-];
+pub(super) const OTHER_KINDS: &[&str] =
+    &["pem", "jwt", "env", "url", "twilio", "telegram", "mailchimp", "path", "unstable", "putty"];
 
 /// The placeholder for a value.
 pub(super) fn placeholder(kind: Kind, value: &[u8], key: &[u8; 32]) -> String {
@@ -86,10 +76,7 @@ pub(super) fn placeholder(kind: Kind, value: &[u8], key: &[u8; 32]) -> String {
 
 fn id(value: &[u8], key: &[u8; 32]) -> u16 {
     // Sixteen bits of a hash whose key comes first: there is no length extension to be had from so little.
-    let digest = Sha256::new()
-        .chain_update(key)
-        .chain_update(value)
-        .finalize();
+    let digest = Sha256::new().chain_update(key).chain_update(value).finalize();
     u16::from_be_bytes([digest[0], digest[1]])
 }
 
@@ -102,9 +89,7 @@ pub(super) fn inside_placeholder(text: &[u8], start: usize, end: usize) -> bool 
     let Some(before) = text.get(low..=start) else {
         return false;
     };
-    memchr::memrchr(b'<', before)
-        .and_then(|i| placeholder_at(text, low + i))
-        .is_some_and(|stop| end <= stop)
+    memchr::memrchr(b'<', before).and_then(|i| placeholder_at(text, low + i)).is_some_and(|stop| end <= stop)
 }
 
 /// Where the placeholder that starts at `at` ends, if one does. Only words of our own are accepted between the
@@ -127,12 +112,6 @@ pub(super) fn placeholder_at(text: &[u8], at: usize) -> Option<usize> {
 }
 
 fn known_kind(kind: &[u8]) -> bool {
-    OTHER_KINDS
-        .iter()
-        .chain(KEYWORD_KINDS)
-        .any(|k| k.as_bytes() == kind)
-        || PATTERNS
-            .iter()
-            .chain(IN_RUNS)
-            .any(|p| p.kind.as_bytes() == kind)
+    OTHER_KINDS.iter().chain(KEYWORD_KINDS).any(|k| k.as_bytes() == kind)
+        || PATTERNS.iter().chain(IN_RUNS).any(|p| p.kind.as_bytes() == kind)
 }

@@ -4,8 +4,8 @@
 //! documented one, so that a token of odd length, cut or padded, still goes.
 
 use super::bytes::{
-    ALNUM, Alphabet, BASE64, DASH, DIGIT, DOLLAR, DOT, DOTTED, EQUALS, HEX, LOWER, PLUS_SLASH,
-    TOKEN, UPPER, URL_SAFE, WORD, entropy, has,
+    ALNUM, Alphabet, BASE64, DASH, DIGIT, DOLLAR, DOT, DOTTED, EQUALS, HEX, LOWER, PLUS_SLASH, TOKEN, UPPER, URL_SAFE,
+    WORD, entropy, has,
 };
 
 /// One kind of token with a prefix of its own.
@@ -48,9 +48,7 @@ impl Check {
             Check::Nothing => true,
             Check::Digit => has(body, DIGIT),
             Check::Random => {
-                let kinds = u8::from(has(body, DIGIT))
-                    + u8::from(has(body, UPPER))
-                    + u8::from(has(body, LOWER));
+                let kinds = u8::from(has(body, DIGIT)) + u8::from(has(body, UPPER)) + u8::from(has(body, LOWER));
                 kinds >= 2 && entropy(body) >= 3.0
             }
         }
@@ -58,47 +56,15 @@ impl Check {
 }
 
 const fn any(kind: &'static str, prefix: &'static str, alphabet: Alphabet, min: usize) -> Pattern {
-    Pattern {
-        kind,
-        prefix,
-        alphabet,
-        min,
-        left: Left::Any,
-        check: Check::Nothing,
-    }
+    Pattern { kind, prefix, alphabet, min, left: Left::Any, check: Check::Nothing }
 }
 
-const fn word(
-    kind: &'static str,
-    prefix: &'static str,
-    alphabet: Alphabet,
-    min: usize,
-    check: Check,
-) -> Pattern {
-    Pattern {
-        kind,
-        prefix,
-        alphabet,
-        min,
-        left: Left::Word,
-        check,
-    }
+const fn word(kind: &'static str, prefix: &'static str, alphabet: Alphabet, min: usize, check: Check) -> Pattern {
+    Pattern { kind, prefix, alphabet, min, left: Left::Word, check }
 }
 
-const fn inside(
-    kind: &'static str,
-    prefix: &'static str,
-    alphabet: Alphabet,
-    min: usize,
-) -> Pattern {
-    Pattern {
-        kind,
-        prefix,
-        alphabet,
-        min,
-        left: Left::Inside,
-        check: Check::Random,
-    }
+const fn inside(kind: &'static str, prefix: &'static str, alphabet: Alphabet, min: usize) -> Pattern {
+    Pattern { kind, prefix, alphabet, min, left: Left::Inside, check: Check::Random }
 }
 
 const CAPS: Alphabet = UPPER | DIGIT;

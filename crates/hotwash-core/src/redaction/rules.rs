@@ -60,9 +60,7 @@ pub(super) struct Literal {
 impl fmt::Debug for Rules {
     /// Says how many, never what: the rules hold the machine's secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rules")
-            .field("anchors", &self.kinds.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Rules").field("anchors", &self.kinds.len()).finish_non_exhaustive()
     }
 }
 
@@ -96,13 +94,7 @@ impl Rules {
         add("eyJ", Case::Exact, Anchor::Jwt);
         add("://", Case::Exact, Anchor::Url);
         add(":AA", Case::Exact, Anchor::Telegram);
-        let Machine {
-            home_dirs,
-            user_names,
-            host_names,
-            secrets,
-            key,
-        } = machine;
+        let Machine { home_dirs, user_names, host_names, secrets, key } = machine;
         for literal in literals(&home_dirs, &user_names, &host_names, &secrets) {
             let case = match literal.kind {
                 Kind::Secret(_) => Case::Exact,
@@ -111,11 +103,7 @@ impl Rules {
             add(&literal.text.clone(), case, Anchor::Literal(literal));
         }
         let anchors = Anchors::new(words.iter().map(|(text, case)| Word { text, case: *case }));
-        Rules {
-            anchors,
-            kinds,
-            key,
-        }
+        Rules { anchors, kinds, key }
     }
 }
 
@@ -130,58 +118,33 @@ const COMMON: &[&str] = &[
     "computer", "postgres", "mysql", "redis", "python", "rust", "java", "administrator", "changeme", "development", "production", "staging",
 ];
 
-fn literals(
-    home_dirs: &[String],
-    user_names: &[String],
-    host_names: &[String],
-    secrets: &[String],
-) -> Vec<Literal> {
+fn literals(home_dirs: &[String], user_names: &[String], host_names: &[String], secrets: &[String]) -> Vec<Literal> {
     let mut all = Vec::new();
     let common = |text: &str| COMMON.iter().any(|w| text.eq_ignore_ascii_case(w));
     for secret in secrets {
         // A secret of several lines may be quoted one line at a time.
-        let lines = secret
-            .lines()
-            .map(str::trim)
-            .filter(|l| l.len() >= 16 && !l.starts_with("-----"))
-            .map(str::to_owned);
+        let lines =
+            secret.lines().map(str::trim).filter(|l| l.len() >= 16 && !l.starts_with("-----")).map(str::to_owned);
         for text in lines.chain([secret.trim().to_owned()]) {
             // Four to seven characters are taken for the secret only as a word of their own; fewer would tear up any text.
             let short = text.chars().count() < 8;
             if text.chars().count() >= 4 && !(short && common(&text)) {
-                all.push(Literal {
-                    text,
-                    kind: Kind::Secret("env"),
-                    whole_word: short,
-                });
+                all.push(Literal { text, kind: Kind::Secret("env"), whole_word: short });
             }
         }
     }
     for home in home_dirs {
         let text = home.trim_end_matches(['/', '\\']).to_owned();
         if text.len() >= 4 && text != "/root" && text.contains(['/', '\\']) {
-            all.push(Literal {
-                text,
-                kind: Kind::Home,
-                whole_word: true,
-            });
+            all.push(Literal { text, kind: Kind::Home, whole_word: true });
         }
     }
-    let hosts = host_names
-        .iter()
-        .flat_map(|name| [name.as_str(), name.split('.').next().unwrap_or_default()]);
-    let names = user_names
-        .iter()
-        .map(|n| (n.as_str(), Kind::User))
-        .chain(hosts.map(|n| (n, Kind::Host)));
+    let hosts = host_names.iter().flat_map(|name| [name.as_str(), name.split('.').next().unwrap_or_default()]);
+    let names = user_names.iter().map(|n| (n.as_str(), Kind::User)).chain(hosts.map(|n| (n, Kind::Host)));
     for (name, kind) in names {
         let text = name.trim();
         if text.chars().count() >= 3 && !common(text) && !text.chars().all(|c| c.is_ascii_digit()) {
-            all.push(Literal {
-                text: text.to_owned(),
-                kind,
-                whole_word: true,
-            });
+            all.push(Literal { text: text.to_owned(), kind, whole_word: true });
         }
     }
     all.sort_by(|a, b| a.text.cmp(&b.text).then(a.kind.cmp(&b.kind)));

@@ -5,8 +5,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::bytes::{
-    ALNUM, Alphabet, DIGIT, DOTTED, HEX, LOWER, URL_SAFE, WIDE, has, is_at, is_before, only,
-    run_end, run_start, slice,
+    ALNUM, Alphabet, DIGIT, DOTTED, HEX, LOWER, URL_SAFE, WIDE, has, is_at, is_before, only, run_end, run_start, slice,
 };
 use super::placeholder::{Kind, inside_placeholder, placeholder_at};
 use super::providers::{IN_RUNS, Left, Pattern};
@@ -51,31 +50,14 @@ fn encoded(decoded: &str, rules: &Rules) -> Option<Hit> {
     });
     let hits = in_order(bytes, hits);
     // Digits that pass for a card or a telephone come up by chance in decoded noise.
-    let hit = hits
-        .into_iter()
-        .filter(|h| !matches!(h.kind, Kind::Card | Kind::Phone))
-        .min_by_key(|h| h.kind.rank())?;
-    let kind = if hit.kind == Kind::Home {
-        Kind::Secret("path")
-    } else {
-        hit.kind
-    };
+    let hit = hits.into_iter().filter(|h| !matches!(h.kind, Kind::Card | Kind::Phone)).min_by_key(|h| h.kind.rank())?;
+    let kind = if hit.kind == Kind::Home { Kind::Secret("path") } else { hit.kind };
     let value = slice(bytes, hit.range.start, hit.range.end).to_vec();
-    Some(Hit {
-        range: 0..0,
-        kind,
-        value: Some(value),
-    })
+    Some(Hit { range: 0..0, kind, value: Some(value) })
 }
 
 fn plain(text: &[u8], rules: &Rules) -> Vec<Hit> {
-    let mut scanner = Scanner {
-        text,
-        hits: Vec::new(),
-        runs: [(0, 0, 0); 4],
-        next_run: 0,
-        done: 0,
-    };
+    let mut scanner = Scanner { text, hits: Vec::new(), runs: [(0, 0, 0); 4], next_run: 0, done: 0 };
     rules.anchors.find(text, |number, found| {
         if let Some(anchor) = rules.kinds.get(number) {
             scanner.at(anchor, found);
@@ -84,19 +66,11 @@ fn plain(text: &[u8], rules: &Rules) -> Vec<Hit> {
     let mut hits = scanner.hits;
     for sign in memchr::memchr_iter(b'@', text) {
         if let Some(range) = contacts::email(text, sign) {
-            hits.push(Hit {
-                range,
-                kind: Kind::Email,
-                value: None,
-            });
+            hits.push(Hit { range, kind: Kind::Email, value: None });
         }
     }
     contacts::numbers(text, |range, kind| {
-        hits.push(Hit {
-            range,
-            kind,
-            value: None,
-        });
+        hits.push(Hit { range, kind, value: None });
     });
     hits
 }
@@ -115,12 +89,8 @@ impl Scanner<'_> {
     fn at(&mut self, anchor: &Anchor, found: Range<usize>) {
         let text = self.text;
         let hit = match anchor {
-            Anchor::Provider(pattern) => self
-                .provider(pattern, found)
-                .map(|r| (r, Kind::Secret(pattern.kind))),
-            Anchor::Literal(literal) => {
-                known(text, literal, &found).then_some((found, literal.kind))
-            }
+            Anchor::Provider(pattern) => self.provider(pattern, found).map(|r| (r, Kind::Secret(pattern.kind))),
+            Anchor::Literal(literal) => known(text, literal, &found).then_some((found, literal.kind)),
             _ if found.start < self.done => None,
             Anchor::Keyword(keyword) => keywords::value_after(text, &found, keyword).map(|range| {
                 self.done = range.end;
@@ -140,11 +110,7 @@ impl Scanner<'_> {
             Anchor::Telegram => self.telegram(found).map(|r| (r, Kind::Secret("telegram"))),
         };
         if let Some((range, kind)) = hit {
-            self.hits.push(Hit {
-                range,
-                kind,
-                value: None,
-            });
+            self.hits.push(Hit { range, kind, value: None });
         }
     }
 
@@ -197,12 +163,8 @@ impl Scanner<'_> {
 
 /// The private key that starts here, up to its end or, where that is missing, to the end of the text.
 fn pem(text: &[u8], found: Range<usize>) -> Option<Range<usize>> {
-    let label_end = run_end(
-        text,
-        found.end,
-        ALNUM | super::bytes::SPACE | super::bytes::UNDERSCORE,
-    )
-    .min(found.end + 64);
+    let label_end =
+        run_end(text, found.end, ALNUM | super::bytes::SPACE | super::bytes::UNDERSCORE).min(found.end + 64);
     let label = slice(text, found.end, label_end);
     memmem::find(label, b"PRIVATE")?;
     let rest = slice(text, label_end, text.len());
@@ -238,29 +200,21 @@ fn words(run: &[u8], offset: usize, hits: &mut Vec<Hit>) {
         let rest = slice(run, start, run.len());
         let mut hit = |length: usize, kind| {
             let from = offset + start;
-            hits.push(Hit {
-                range: from..from + length,
-                kind: Kind::Secret(kind),
-                value: None,
-            });
+            hits.push(Hit { range: from..from + length, kind: Kind::Secret(kind), value: None });
         };
         if rest.len() >= SHORTEST_WORD && matches!(rest[0], b'S' | b'A' | b'c' | b'r' | b'p') {
             for pattern in IN_RUNS {
                 let prefix = pattern.prefix.len();
                 if rest.starts_with(pattern.prefix.as_bytes()) {
                     let end = run_end(rest, prefix, pattern.alphabet);
-                    if end - prefix >= pattern.min && pattern.check.holds(slice(rest, prefix, end))
-                    {
+                    if end - prefix >= pattern.min && pattern.check.holds(slice(rest, prefix, end)) {
                         hit(end, pattern.kind);
                     }
                 }
             }
         }
         // Mailchimp: hex digits and a data centre, as in `…-us12`.
-        if (30..=34).contains(&word.len())
-            && slice(rest, word.len(), word.len() + 3) == b"-us"
-            && only(word, HEX)
-        {
+        if (30..=34).contains(&word.len()) && slice(rest, word.len(), word.len() + 3) == b"-us" && only(word, HEX) {
             hit(run_end(rest, word.len() + 3, DIGIT), "mailchimp");
         }
         start += word.len() + 1;
@@ -271,8 +225,7 @@ fn words(run: &[u8], offset: usize, hits: &mut Vec<Hit>) {
 const SHORTEST_WORD: usize = 27;
 
 fn known(text: &[u8], literal: &Literal, found: &Range<usize>) -> bool {
-    !literal.whole_word
-        || !(is_before(text, found.start, ALNUM | WIDE) || is_at(text, found.end, ALNUM | WIDE))
+    !literal.whole_word || !(is_before(text, found.start, ALNUM | WIDE) || is_at(text, found.end, ALNUM | WIDE))
 }
 
 /// Sorts the hits, joins those that overlap, and drops those that lie in a placeholder.
@@ -289,9 +242,7 @@ pub(super) fn in_order(text: &[u8], mut hits: Vec<Hit>) -> Vec<Hit> {
             Some(last) if hit.range.start < last.range.end => {
                 let end = last.range.end.max(hit.range.end);
                 if hit.kind.rank() < last.kind.rank() {
-                    let value = hit
-                        .value
-                        .unwrap_or_else(|| slice(text, hit.range.start, hit.range.end).to_vec());
+                    let value = hit.value.unwrap_or_else(|| slice(text, hit.range.start, hit.range.end).to_vec());
                     last.kind = hit.kind;
                     last.value = Some(value);
                 } else if end != last.range.end && last.value.is_none() {

@@ -1,8 +1,8 @@
 //! Whether a value behind a keyword is one: not code, not a type, not a reference, not a sentence.
 
 use super::bytes::{
-    ALNUM, DASH, DIGIT, DOT, HEX, LOWER, PLUS_SLASH, SPACE, TOKEN, UNDERSCORE, UPPER, WIDE, WORD,
-    entropy, has, only, slice,
+    ALNUM, DASH, DIGIT, DOT, HEX, LOWER, PLUS_SLASH, SPACE, TOKEN, UNDERSCORE, UPPER, WIDE, WORD, entropy, has, only,
+    slice,
 };
 
 /// How the value was written down.
@@ -21,9 +21,7 @@ pub(super) enum Style {
 pub(super) fn is_reference(value: &[u8], style: Style) -> bool {
     let first = value.first().copied().unwrap_or_default();
     let second = value.get(1).copied().unwrap_or_default();
-    if first == b'$'
-        && (second == b'{' || second == b'(' || second == b'_' || second.is_ascii_uppercase())
-    {
+    if first == b'$' && (second == b'{' || second == b'(' || second == b'_' || second.is_ascii_uppercase()) {
         return true;
     }
     if first == b'$'
@@ -41,33 +39,22 @@ pub(super) fn is_reference(value: &[u8], style: Style) -> bool {
     {
         return true;
     }
-    if first == b'<' && value.ends_with(b">") && !value.starts_with(b"<SECRET:")
-        || value.starts_with(b"...")
-    {
+    if first == b'<' && value.ends_with(b">") && !value.starts_with(b"<SECRET:") || value.starts_with(b"...") {
         return true;
     }
-    if value.iter().all(|&b| b == first)
-        || value
-            .iter()
-            .all(|&b| matches!(b, b'*' | b'.' | b'-' | b'_' | b' '))
-    {
+    if value.iter().all(|&b| b == first) || value.iter().all(|&b| matches!(b, b'*' | b'.' | b'-' | b'_' | b' ')) {
         return true;
     }
     if !has(value, ALNUM | WIDE) && value.len() < 6 {
         return true;
     }
-    STOP.iter()
-        .any(|w| value.eq_ignore_ascii_case(w.as_bytes()))
+    STOP.iter().any(|w| value.eq_ignore_ascii_case(w.as_bytes()))
 }
 
 pub(super) fn strong_value(value: &[u8], style: Style, spaces_allowed: bool) -> bool {
     let letters_only = only(value, UPPER | LOWER | WIDE);
-    let wordy = only(
-        value,
-        UPPER | LOWER | WIDE | SPACE | DOT | DASH | UNDERSCORE,
-    ) || value
-        .iter()
-        .all(|b| b.is_ascii_alphabetic() || b" .,:'!?-_/()".contains(b));
+    let wordy = only(value, UPPER | LOWER | WIDE | SPACE | DOT | DASH | UNDERSCORE)
+        || value.iter().all(|b| b.is_ascii_alphabetic() || b" .,:'!?-_/()".contains(b));
     if wordy && mentions_keyword(value) {
         return false;
     }
@@ -78,12 +65,7 @@ pub(super) fn strong_value(value: &[u8], style: Style, spaces_allowed: bool) -> 
             let call = is_code(value) && value.ends_with(b")");
             !call && !is_path(value) && !value.starts_with(b"http")
         }
-        Style::Line => {
-            value.len() >= 4
-                && !is_code(value)
-                && !value.starts_with(b"/")
-                && !value.starts_with(b"./")
-        }
+        Style::Line => value.len() >= 4 && !is_code(value) && !value.starts_with(b"/") && !value.starts_with(b"./"),
         Style::Tight => value.len() >= 4 && !is_code(value) && !value.starts_with(b"/"),
         Style::Loose => {
             value.len() >= 6
@@ -103,14 +85,10 @@ fn is_path(value: &[u8]) -> bool {
 
 pub(super) fn weak_value(value: &[u8], style: Style) -> bool {
     let least = if style == Style::Loose { 16 } else { 8 };
-    if value.len() < least
-        || !only(value, TOKEN | PLUS_SLASH) && !value.iter().all(u8::is_ascii_graphic)
-    {
+    if value.len() < least || !only(value, TOKEN | PLUS_SLASH) && !value.iter().all(u8::is_ascii_graphic) {
         return false;
     }
-    if !has(value, DIGIT)
-        && (value.len() < 20 || !(has(value, UPPER) && has(value, LOWER)) || entropy(value) < 4.0)
-    {
+    if !has(value, DIGIT) && (value.len() < 20 || !(has(value, UPPER) && has(value, LOWER)) || entropy(value) < 4.0) {
         return false;
     }
     if !has(value, UPPER | LOWER) || is_code(value) || is_words(value) || mentions_keyword(value) {
@@ -125,10 +103,7 @@ pub(super) fn weak_value(value: &[u8], style: Style) -> bool {
     }
     let mixed = has(value, UPPER) && has(value, LOWER);
     match value.len() {
-        0..=15 => {
-            entropy(value) >= 2.5
-                && (mixed || only(value, ALNUM) || !only(value, WORD | DOT | DASH))
-        }
+        0..=15 => entropy(value) >= 2.5 && (mixed || only(value, ALNUM) || !only(value, WORD | DOT | DASH)),
         _ if only(value, HEX | DASH) => entropy(value) >= 2.5,
         _ => entropy(value) >= if style == Style::Loose { 3.5 } else { 3.0 },
     }
@@ -171,9 +146,7 @@ pub(super) fn is_code(value: &[u8]) -> bool {
     parts.peek().is_some()
         && value.contains(&b'.')
         && parts.all(|p| {
-            p.first()
-                .is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
-                && only(p, UPPER | LOWER | UNDERSCORE)
+            p.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_') && only(p, UPPER | LOWER | UNDERSCORE)
         })
 }
 
@@ -189,32 +162,17 @@ pub(super) fn is_words(value: &[u8]) -> bool {
                     && p.first().is_some_and(u8::is_ascii_uppercase)
                     && only(p.get(1..).unwrap_or_default(), LOWER))
         })
-        && value
-            .split(|b| b"-_./:".contains(b))
-            .any(|p| p.len() >= 3 && only(p, UPPER | LOWER))
+        && value.split(|b| b"-_./:".contains(b)).any(|p| p.len() >= 3 && only(p, UPPER | LOWER))
         || only(value, DIGIT | DASH | DOT)
 }
 
 /// A name or a label that has the keyword in it: `user_password`, `New password`.
 pub(super) fn mentions_keyword(value: &[u8]) -> bool {
-    const WORDS: &[&str] = &[
-        "password",
-        "passwd",
-        "secret",
-        "token",
-        "api_key",
-        "apikey",
-        "api-key",
-        "credential",
-    ];
+    const WORDS: &[&str] = &["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "credential"];
     value.len() <= 64
         && only(value, ALNUM | DASH | DOT | SPACE | UNDERSCORE | PLUS_SLASH)
         && value.iter().filter(|b| b.is_ascii_digit()).count() <= 2
-        && WORDS.iter().any(|w| {
-            value
-                .windows(w.len())
-                .any(|part| part.eq_ignore_ascii_case(w.as_bytes()))
-        })
+        && WORDS.iter().any(|w| value.windows(w.len()).any(|part| part.eq_ignore_ascii_case(w.as_bytes())))
 }
 
 /// Words that stand where a value would and are none.

@@ -52,11 +52,7 @@ enum SegmentKind {
 
 impl View {
     fn new(source_len: usize) -> View {
-        View {
-            text: String::new(),
-            segments: Vec::new(),
-            source_len,
-        }
+        View { text: String::new(), segments: Vec::new(), source_len }
     }
 
     fn copy(&mut self, text: &str, range: Range<usize>) {
@@ -69,18 +65,11 @@ impl View {
     }
 
     fn mark(&mut self, source: usize, kind: SegmentKind) {
-        self.segments.push(Segment {
-            decoded: self.text.len(),
-            source,
-            kind,
-        });
+        self.segments.push(Segment { decoded: self.text.len(), source, kind });
     }
 
     fn segment(&self, decoded: usize) -> Option<(usize, &Segment)> {
-        let i = self
-            .segments
-            .partition_point(|s| s.decoded <= decoded)
-            .checked_sub(1)?;
+        let i = self.segments.partition_point(|s| s.decoded <= decoded).checked_sub(1)?;
         Some((i, self.segments.get(i)?))
     }
 
@@ -93,10 +82,7 @@ impl View {
         };
         let end = match self.segment(range.end.saturating_sub(1)) {
             Some((_, s)) if s.kind == SegmentKind::Copied => s.source + (range.end - s.decoded),
-            Some((i, _)) => self
-                .segments
-                .get(i + 1)
-                .map_or(self.source_len, |next| next.source),
+            Some((i, _)) => self.segments.get(i + 1).map_or(self.source_len, |next| next.source),
             None => self.source_len,
         };
         start..end.max(start)
@@ -110,12 +96,7 @@ pub(super) fn without_invisible(text: &str) -> Option<View> {
     let (mut from, mut at) = (0, 0);
     let mut any = false;
     while at < bytes.len() {
-        let Some(step) = bytes
-            .get(at..)
-            .unwrap_or_default()
-            .iter()
-            .position(|&b| may_be_invisible(b))
-        else {
+        let Some(step) = bytes.get(at..).unwrap_or_default().iter().position(|&b| may_be_invisible(b)) else {
             break;
         };
         at += step;
@@ -143,11 +124,7 @@ fn invisible_at(bytes: &[u8], at: usize) -> usize {
         [0xe2, 0x80, 0x8b..=0x8f, ..] | [0xe2, 0x81, 0xa0..=0xa4, ..] | [0xef, 0xbb, 0xbf, ..] => 3,
         [0xc2, 0xad, ..] => 2,
         [0x1b, b'[', rest @ ..] => {
-            let body = rest
-                .iter()
-                .take(16)
-                .take_while(|b| matches!(b, b'0'..=b'9' | b';' | b'?'))
-                .count();
+            let body = rest.iter().take(16).take_while(|b| matches!(b, b'0'..=b'9' | b';' | b'?')).count();
             2 + body + usize::from(rest.get(body).is_some_and(u8::is_ascii_alphabetic))
         }
         [b'\t' | b'\n' | b'\r', ..] => 0,
@@ -173,8 +150,7 @@ fn unescape(text: &str, mark: u8, decode: fn(&[u8]) -> Option<(char, usize)>) ->
     let mut next_mark = memchr::memchr(mark, bytes);
     while let Some(first) = next_mark {
         let start = super::bytes::line_start(bytes, first);
-        let end = memchr::memchr(b'\n', bytes.get(first..).unwrap_or_default())
-            .map_or(bytes.len(), |i| first + i + 1);
+        let end = memchr::memchr(b'\n', bytes.get(first..).unwrap_or_default()).map_or(bytes.len(), |i| first + i + 1);
         let (mut from, mut at) = (start, first);
         while at < end {
             let Some((character, length)) = decode(bytes.get(at..end).unwrap_or_default()) else {
@@ -184,8 +160,7 @@ fn unescape(text: &str, mark: u8, decode: fn(&[u8]) -> Option<(char, usize)>) ->
             any = true;
             view.copy(text, from..at);
             view.mark(at, SegmentKind::Escape);
-            if !matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
-            {
+            if !matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}') {
                 view.text.push(character);
             }
             at += length;

@@ -89,8 +89,8 @@ pub enum Kind<'a> {
     Interrupt,
     /// Typed while the agent was busy; may or may not turn up again as a prompt.
     Queued(Text<'a>),
-    /// What the client or a hook put into the conversation: reminders, notifications, caveats, echoes.
-    ClientText,
+    /// What the client, a hook or a parent agent put into the conversation: reminders, notifications, tasks, echoes.
+    ClientText(Body<'a>),
     /// An API message, told again on each of its lines; the last usage of a message id counts.
     Message(Message<'a>),
     /// An API message of a subagent, seen only through its parent's progress records.

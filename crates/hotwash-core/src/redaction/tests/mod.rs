@@ -51,11 +51,7 @@ fn base64(text: &str) -> String {
         }
         for i in 0..4 {
             let sextet = (bits >> (18 - 6 * i)) & 63;
-            out.push(if i <= chunk.len() {
-                char::from(TABLE[sextet as usize])
-            } else {
-                '='
-            });
+            out.push(if i <= chunk.len() { char::from(TABLE[sextet as usize]) } else { '=' });
         }
     }
     out

@@ -13,19 +13,11 @@ struct Plant {
 fn token(prefix: &[&str], alphabet: &str, length: usize) -> Plant {
     let prefix = prefix.concat();
     let body = random(alphabet, length, prefix.bytes().map(u64::from).sum());
-    Plant {
-        name: prefix.clone(),
-        text: format!("{prefix}{body}"),
-        secret: body,
-    }
+    Plant { name: prefix.clone(), text: format!("{prefix}{body}"), secret: body }
 }
 
 fn around(before: &str, secret: &str, after: &str) -> Plant {
-    Plant {
-        name: before.to_owned(),
-        text: format!("{before}{secret}{after}"),
-        secret: secret.to_owned(),
-    }
+    Plant { name: before.to_owned(), text: format!("{before}{secret}{after}"), secret: secret.to_owned() }
 }
 
 #[rustfmt::skip]
@@ -81,11 +73,7 @@ fn values() -> Vec<Plant> {
 fn people() -> Vec<Plant> {
     vec![
         around("mail ", "grace.hopper@navy.example.mil", " now"),
-        around(
-            "Co-authored-by: A <",
-            "12345+ada@users.noreply.github.com",
-            ">",
-        ),
+        around("Co-authored-by: A <", "12345+ada@users.noreply.github.com", ">"),
         around("call ", "+1 (555) 234-5678", " or"),
         around("call ", "+4930123456789", " or"),
         around("call ", "(555) 234-5678", " or"),
@@ -98,11 +86,7 @@ fn people() -> Vec<Plant> {
         around("cd ", "C:\\Users\\somebody", "\\src"),
         around("cd ", "C:\\Users\\Some Body", "\\src"),
         around("\"", "C:\\\\Users\\\\somebody", "\\\\src\""),
-        around(
-            "~/.claude/projects/",
-            "-Users-somebody",
-            "-dev-thing/x.jsonl",
-        ),
+        around("~/.claude/projects/", "-Users-somebody", "-dev-thing/x.jsonl"),
         around("ls ", "/srv/people/marguerite", "/notes"),
         around("owner ", "marguerite", ":staff"),
         around("ssh ", "thinkfast", " uptime"),
@@ -114,13 +98,7 @@ type Context = (&'static str, fn(&str) -> String);
 
 fn percent(text: &str) -> String {
     text.bytes()
-        .map(|b| {
-            if b.is_ascii_alphanumeric() {
-                char::from(b).to_string()
-            } else {
-                format!("%{b:02X}")
-            }
-        })
+        .map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") })
         .collect()
 }
 
@@ -129,10 +107,7 @@ fn json(text: &str) -> String {
 }
 
 fn unicode(text: &str) -> String {
-    let escapes: Vec<String> = text
-        .chars()
-        .map(|c| format!("\\u{:04x}", c as u32))
-        .collect();
+    let escapes: Vec<String> = text.chars().map(|c| format!("\\u{:04x}", c as u32)).collect();
     escapes.concat()
 }
 
@@ -145,25 +120,15 @@ const CONTEXTS: &[Context] = &[
     ("first line", |t| format!("{t}\nand then more")),
     ("last line", |t| format!("some text\n{t}")),
     ("diff", |t| format!("@@ -1 +1 @@\n-{t}\n+{t}\n x")),
-    ("JSON", |t| {
-        format!("{{\"type\":\"text\",\"text\":{}}}", json(t))
-    }),
-    ("JSON with slashes escaped", |t| {
-        format!("{{\"text\":{}}}", json(t).replace('/', "\\/"))
-    }),
+    ("JSON", |t| format!("{{\"type\":\"text\",\"text\":{}}}", json(t))),
+    ("JSON with slashes escaped", |t| format!("{{\"text\":{}}}", json(t).replace('/', "\\/"))),
     ("JSON in lines", |t| json(&format!("one\n{t}\ntwo"))),
     ("Unicode escapes", |t| format!("\"{}\"", unicode(t))),
-    ("percent escapes", |t| {
-        format!("https://x.example/?q={}", percent(t))
-    }),
+    ("percent escapes", |t| format!("https://x.example/?q={}", percent(t))),
     ("base64", |t| format!("data: {} end", base64(t))),
-    ("base64 at another offset", |t| {
-        base64(&format!("so here it is:\n{t}\n"))
-    }),
+    ("base64 at another offset", |t| base64(&format!("so here it is:\n{t}\n"))),
     ("zero width", split),
-    ("soft hyphen and colour", |t| {
-        format!("\u{1b}[31m{}\u{1b}[0m", t.replace('e', "e\u{ad}"))
-    }),
+    ("soft hyphen and colour", |t| format!("\u{1b}[31m{}\u{1b}[0m", t.replace('e', "e\u{ad}"))),
 ];
 
 /// More surroundings for what stands by itself.
@@ -173,9 +138,7 @@ const TOKEN_CONTEXTS: &[Context] = &[
     ("URL", |t| format!("https://x.example/cb?code={t}&state=1")),
     ("header", |t| format!("X-Thing: {t}\r\n")),
     ("Python", |t| format!("client = Client('{t}')")),
-    ("sentence", |t| {
-        format!("I used {t}, which worked (see {t}).")
-    }),
+    ("sentence", |t| format!("I used {t}, which worked (see {t}).")),
     ("Markdown", |t| format!("the value `{t}` is **{t}**")),
     ("shell", |t| format!("echo \"{t}\" | cat")),
 ];
@@ -194,27 +157,15 @@ fn check(plants: &[Plant], contexts: &[Context]) {
                 unicode(&plant.secret),
                 split(&plant.secret),
             ];
-            let cut: String = plant
-                .secret
-                .chars()
-                .take(plant.secret.chars().count() - 3)
-                .collect();
-            let survives = encoded
-                .iter()
-                .chain([&cut])
-                .any(|s| out.as_str().contains(s.as_str()));
+            let cut: String = plant.secret.chars().take(plant.secret.chars().count() - 3).collect();
+            let survives = encoded.iter().chain([&cut]).any(|s| out.as_str().contains(s.as_str()));
             if survives || out.as_str() == text {
                 failures.push(format!("{} in {context}: {text} -> {out}", plant.name));
             }
             assert_eq!(redact(out.as_str(), &rules), out, "twice: {text}");
         }
     }
-    assert!(
-        failures.is_empty(),
-        "{} survive:\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    assert!(failures.is_empty(), "{} survive:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
@@ -223,16 +174,8 @@ fn tokens_do_not_survive() {
     check(&tokens(), CONTEXTS);
     check(&tokens(), TOKEN_CONTEXTS);
     // A token with a prefix of its own goes even when its end is missing.
-    let by_prefix: Vec<Plant> = tokens()
-        .into_iter()
-        .filter(|p| p.name.len() > 2 && p.name != "env")
-        .collect();
-    check(
-        &by_prefix,
-        &[("cut short", |t| {
-            t.chars().take(t.chars().count() - 2).collect()
-        })],
-    );
+    let by_prefix: Vec<Plant> = tokens().into_iter().filter(|p| p.name.len() > 2 && p.name != "env").collect();
+    check(&by_prefix, &[("cut short", |t| t.chars().take(t.chars().count() - 2).collect())]);
 }
 
 #[test]
@@ -246,40 +189,19 @@ fn people_and_places_do_not_survive() {
     let digits = |p: &Plant| p.name.starts_with("call") || p.name.starts_with("card");
     let (numbers, names): (Vec<Plant>, Vec<Plant>) = people().into_iter().partition(digits);
     check(&names, CONTEXTS);
-    let contexts: Vec<Context> = CONTEXTS
-        .iter()
-        .filter(|(name, _)| !name.starts_with("base64"))
-        .copied()
-        .collect();
+    let contexts: Vec<Context> = CONTEXTS.iter().filter(|(name, _)| !name.starts_with("base64")).copied().collect();
     check(&numbers, &contexts);
 }
 
 #[test]
 fn private_keys_do_not_survive_with_or_without_an_end() {
     let body = random(LETTERS, 64, 1);
-    for label in [
-        "RSA PRIVATE KEY",
-        "OPENSSH PRIVATE KEY",
-        "PRIVATE KEY",
-        "EC PRIVATE KEY",
-        "PGP PRIVATE KEY BLOCK",
-    ] {
+    for label in ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
         let dashes = "-".repeat(5);
-        let whole =
-            format!("{dashes}BEGIN {label}{dashes}\n{body}\n{body}\n{dashes}END {label}{dashes}");
-        check(
-            &[Plant {
-                name: label.to_owned(),
-                text: whole.clone(),
-                secret: body.clone(),
-            }],
-            CONTEXTS,
-        );
+        let whole = format!("{dashes}BEGIN {label}{dashes}\n{body}\n{body}\n{dashes}END {label}{dashes}");
+        check(&[Plant { name: label.to_owned(), text: whole.clone(), secret: body.clone() }], CONTEXTS);
         let out = redact(&format!("a\n{whole}\nb"), &rules());
-        assert!(
-            out.as_str().starts_with("a\n<SECRET:pem:") && out.as_str().ends_with(">\nb"),
-            "{out}"
-        );
+        assert!(out.as_str().starts_with("a\n<SECRET:pem:") && out.as_str().ends_with(">\nb"), "{out}");
         let endless = format!("a\n{dashes}BEGIN {label}{dashes}\n{}", "MIIE\nshort\n");
         let out = redact(&endless, &rules());
         assert!(!out.as_str().contains("short"), "{out}");
@@ -290,12 +212,7 @@ fn private_keys_do_not_survive_with_or_without_an_end() {
 fn equal_values_get_equal_placeholders() {
     let rules = rules();
     let plant = token(&["gh", "p_"], LETTERS, 36);
-    let id = |text: &str| {
-        findings(text, &rules)
-            .first()
-            .map(|f| (f.kind, f.placeholder.clone()))
-            .unwrap()
-    };
+    let id = |text: &str| findings(text, &rules).first().map(|f| (f.kind, f.placeholder.clone())).unwrap();
     let plain = id(&plant.text);
     assert_eq!(plain.0, Kind::Secret("github"));
     assert_eq!(plain, id(&format!("GITHUB_TOKEN={}", plant.text)));

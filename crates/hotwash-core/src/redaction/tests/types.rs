@@ -14,19 +14,13 @@ fn shortening_counts_characters() {
 
 #[test]
 fn it_serialises_as_its_text() {
-    assert_eq!(
-        serde_json::to_string(&redact("a\"b", &rules())).unwrap(),
-        "\"a\\\"b\""
-    );
+    assert_eq!(serde_json::to_string(&redact("a\"b", &rules())).unwrap(), "\"a\\\"b\"");
 }
 
 #[test]
 fn the_key_decides_the_placeholder() {
     let text = "mail ada@example.com";
-    let other = Rules::new(Machine {
-        key: [1; 32],
-        ..Machine::default()
-    });
+    let other = Rules::new(Machine { key: [1; 32], ..Machine::default() });
     let (a, b) = (findings(text, &rules()), findings(text, &other));
     assert_eq!((a[0].kind, b[0].kind), (Kind::Email, Kind::Email));
     assert_ne!(a[0].placeholder, b[0].placeholder);
@@ -34,10 +28,7 @@ fn the_key_decides_the_placeholder() {
 
 #[test]
 fn debug_output_keeps_secrets() {
-    let machine = Machine {
-        secrets: vec![env_secret()],
-        ..Machine::default()
-    };
+    let machine = Machine { secrets: vec![env_secret()], ..Machine::default() };
     assert!(!format!("{machine:?}").contains("plain"));
     assert!(!format!("{:?}", rules()).contains("plain"));
 }

@@ -238,7 +238,7 @@ fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mu
         return tell(Kind::Interrupt);
     }
     if by_client {
-        return tell(Kind::ClientText);
+        return tell(Kind::ClientText(*body));
     }
     if words.starts_with("<command-name>")
         || words.starts_with("<command-message>")
@@ -246,23 +246,23 @@ fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mu
     {
         return match between(words, "<command-name>", "</command-name>") {
             Some(name) => command(name, CommandVia::User, tell),
-            None => tell(Kind::ClientText),
+            None => tell(Kind::ClientText(*body)),
         };
     }
     if words.starts_with("<bash-input>") {
         return match between(words, "<bash-input>", "</bash-input>") {
             Some(command) => tell(Kind::Bang(Text::plain(command))),
-            None => tell(Kind::ClientText),
+            None => tell(Kind::ClientText(*body)),
         };
     }
     if CLIENT_BEGINNINGS.iter().any(|beginning| words.starts_with(beginning)) {
-        return tell(Kind::ClientText);
+        return tell(Kind::ClientText(*body));
     }
     if words.starts_with(PLAN) {
         return tell(Kind::PlanApproval(*body));
     }
     if words.is_empty() && images == 0 {
-        return tell(Kind::ClientText);
+        return tell(Kind::ClientText(*body));
     }
     tell(Kind::Prompt(Prompt { body: *body, skip, via, images }));
 }
@@ -315,7 +315,7 @@ fn system(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
             let content = record.content.to_str();
             match between(&content, "<command-name>", "</command-name>") {
                 Some(name) => command(name, CommandVia::System, tell),
-                None => tell(Kind::ClientText),
+                None => tell(Kind::ClientText(Body::One(record.content))),
             }
         }
         _ => tell(Kind::Activity),

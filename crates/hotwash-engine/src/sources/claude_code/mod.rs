@@ -1,5 +1,47 @@
 //! Claude Code: the transcripts under `~/.claude/projects`.
 
 pub(crate) mod decode;
+pub mod discover;
 pub mod read;
 pub(crate) mod record;
+
+use crate::stores::Role;
+use read::Transcript;
+use std::path::Path;
+
+/// Counts up when the same bytes give other events or facts, so that transcripts are read anew.
+pub const DECODER: u32 = 1;
+
+/// The folder in which hotwash's own judge runs, and the mark in front of what it asks.
+pub const JUDGE_FOLDER: &str = "hotwash/judge";
+/// The mark in front of what hotwash's own judge is asked.
+pub const JUDGE_MARK: &str = "<hotwash-judge";
+
+/// What a transcript is, by its name and by what is in it.
+pub fn role(path: &Path, transcript: &Transcript) -> Role {
+    let facts = transcript.ledger.finish(hotwash_core::prices::shipped());
+    let identity = transcript.ledger.identity();
+    let words = transcript.ledger.words();
+    let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+
+    let by_judge = identity.cwd.as_deref().is_some_and(|cwd| cwd.ends_with(JUDGE_FOLDER));
+    let marked = words.first_prompt.as_deref().is_some_and(|prompt| prompt.starts_with(JUDGE_MARK));
+    if by_judge || marked {
+        return Role::JudgeRun;
+    }
+    let prompts = facts.prompts.human_prompts.count() + facts.prompts.plan_prompts.count();
+    let agent = identity.agent.as_deref().or_else(|| name.strip_prefix("agent-"));
+    let subagent = name.starts_with("agent-") || agent.is_some() && prompts == 0;
+    if subagent && agent.is_some_and(|agent| agent.starts_with("acompact")) {
+        return Role::CompactionCopy;
+    }
+    if facts.tokens.assistant_messages == 0 && prompts == 0 {
+        let understood = transcript.reading.lines - transcript.reading.malformed_lines;
+        let nothing_known = facts.transcript.unknown_records > 0 || understood == 0 && transcript.reading.lines > 0;
+        return if nothing_known { Role::Foreign } else { Role::Empty };
+    }
+    if subagent && words.task.as_deref() == Some("Warmup") {
+        return Role::Warmup;
+    }
+    if subagent { Role::Subagent } else { Role::Main }
+}

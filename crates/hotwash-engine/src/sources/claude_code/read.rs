@@ -4,7 +4,7 @@ use super::{decode, record};
 use crate::sources::json::Cursor;
 use hotwash_core::facts::Ledger;
 use hotwash_core::facts::calls::KeySet;
-use hotwash_core::sessions::{Event, Key};
+use hotwash_core::sessions::{Event, Key, Timestamp, copies};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 
@@ -28,6 +28,29 @@ pub struct Reading {
     pub oversized_lines: u64,
 }
 
+impl Reading {
+    /// Adds another's counts.
+    pub fn add(&mut self, other: &Reading) {
+        self.each(other, |mine, others| *mine += others);
+    }
+
+    /// What came after an earlier reading of the same transcript.
+    #[must_use]
+    pub fn since(mut self, earlier: &Reading) -> Reading {
+        self.each(earlier, |mine, others| *mine -= others);
+        self
+    }
+
+    fn each(&mut self, other: &Reading, change: impl Fn(&mut u64, u64)) {
+        let Reading { lines, malformed_lines, glued_lines, duplicate_lines, oversized_lines } = other;
+        change(&mut self.lines, *lines);
+        change(&mut self.malformed_lines, *malformed_lines);
+        change(&mut self.glued_lines, *glued_lines);
+        change(&mut self.duplicate_lines, *duplicate_lines);
+        change(&mut self.oversized_lines, *oversized_lines);
+    }
+}
+
 /// A transcript being read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Transcript {
@@ -42,6 +65,11 @@ pub struct Transcript {
 }
 
 impl Transcript {
+    /// A transcript whose events with these keys are another's and are passed over.
+    pub fn without(foreign: Vec<Key>) -> Transcript {
+        Transcript { seen: foreign.into_iter().collect(), ..Transcript::default() }
+    }
+
     /// Takes in a line, without its newline.
     pub fn line(&mut self, line: &[u8]) {
         let Transcript { ledger, reading, seen, .. } = self;
@@ -78,6 +106,27 @@ impl Transcript {
                     return Ok(());
                 }
             }
+        }
+    }
+}
+
+/// The records of a transcript that have an id, in order, with their times.
+pub fn records(input: &mut dyn Read) -> io::Result<copies::Records> {
+    let mut lines = Lines::default();
+    let mut records = Vec::new();
+    loop {
+        match lines.next(input)? {
+            Line::Whole(line) | Line::Last(line) => {
+                let mut cursor = Cursor::new(line);
+                while cursor.peek() == Some(b'{') {
+                    let Ok(record) = record::read(&mut cursor) else { break };
+                    if !record.uuid.is_empty() {
+                        records.push((Key::of(record.uuid), Timestamp::parse(record.timestamp.raw())));
+                    }
+                }
+            }
+            Line::TooLong(_) => {}
+            Line::End => return Ok(records),
         }
     }
 }

@@ -1,0 +1,249 @@
+//! Transcripts kept beside the store, because the agent deletes its own after a month.
+//!
+//! Keeping costs next to nothing: where the file system can share blocks, a transcript is cloned; else a cold one is
+//! linked (another name of the same file, which survives its deletion) and a hot one, which may still be rewritten in
+//! place, is copied. What has gone cold is compressed later, in small portions, which also makes it independent of the
+//! original. The archive is the owner's: nothing in it is redacted, nothing of it leaves the machine.
+
+use crate::sources::claude_code::discover::Found;
+use crate::stores::{Archived, Form};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A file written within this time may still be rewritten in place.
+const HOT_NS: i64 = 24 * 3600 * 1_000_000_000;
+/// A file left alone for this long is cold.
+const COLD_NS: i64 = 7 * HOT_NS;
+/// A compromise of speed and size.
+const LEVEL: i32 = 3;
+
+/// The folder of kept transcripts.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    folder: PathBuf,
+    now_ns: i64,
+}
+
+impl Archive {
+    /// The archive beside a store. `now_ns` tells hot from cold.
+    pub fn beside(store: &Path, now_ns: i64) -> Archive {
+        let name = store.file_stem().map_or_else(|| "hotwash".into(), |stem| stem.to_string_lossy().into_owned());
+        Archive { folder: store.with_file_name(format!("{name}-archive")), now_ns }
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Makes the folder, for the owner's eyes only.
+    pub fn prepare(&self) -> io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
+    }
+
+    /// Keeps a transcript. `before` is what the archive has of it under the same version.
+    pub fn keep(&self, found: &Found, version: u32, before: Option<&Archived>) -> io::Result<Archived> {
+        let path = found.path.to_string_lossy().into_owned();
+        let name = before
+            .map_or_else(|| format!("{:016x}-{version}.jsonl", xxh3_64(path.as_bytes())), |before| before.name.clone());
+        let to = self.folder.join(&name);
+        let mut kept = Archived { path, version, name, form: Form::Copy, size: found.size };
+        match before.map(|before| (before.form, before.size)) {
+            // Another name of a file that has grown has grown with it.
+            Some((Form::Link, _)) if same_file(&to, found) => kept.form = Form::Link,
+            Some((Form::Copy, size)) if size <= found.size && to.exists() => append(&found.path, size, &to)?,
+            Some((Form::Zstd, size)) if size <= found.size && to.exists() => {
+                kept.form = Form::Zstd;
+                append_compressed(&found.path, size, &to)?;
+            }
+            _ => kept.form = self.keep_anew(found, &to)?,
+        }
+        Ok(kept)
+    }
+
+    fn keep_anew(&self, found: &Found, to: &Path) -> io::Result<Form> {
+        let cold = self.now_ns - found.mtime_ns > HOT_NS;
+        if cold {
+            match fs::hard_link(&found.path, to) {
+                Ok(()) => return Ok(Form::Link),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(to, found) => {
+                    return Ok(Form::Link);
+                }
+                Err(_) => {} // another file system, or one without links: copy
+            }
+        }
+        self.replace(to, |out| {
+            let mut from = File::open(&found.path)?;
+            if rustix::fs::ioctl_ficlone(&*out, &from).is_err() {
+                io::copy(&mut from, out)?;
+            }
+            Ok(())
+        })?;
+        Ok(Form::Copy)
+    }
+
+    /// Writes a file beside its place and then puts it there, so that a crash leaves the old one or the new one.
+    fn replace(&self, to: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+        let draft = to.with_extension(format!("{}.tmp", std::process::id()));
+        let done = File::create(&draft).and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&draft, to));
+        if done.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        done
+    }
+
+    /// Opens a kept transcript.
+    pub fn open(&self, kept: &Archived) -> io::Result<Box<dyn Read>> {
+        let file = File::open(self.folder.join(&kept.name))?;
+        Ok(match kept.form {
+            Form::Zstd => Box::new(zstd::Decoder::new(file)?),
+            Form::Link | Form::Copy => Box::new(file),
+        })
+    }
+
+    /// Compresses what has gone cold, about `budget` bytes of it. Says what is now kept otherwise.
+    pub fn compress_cold(&self, kept: &[Archived], budget: u64) -> io::Result<Vec<Archived>> {
+        let mut compressed = Vec::new();
+        let mut spent = 0;
+        for entry in kept.iter().filter(|entry| entry.form != Form::Zstd) {
+            if spent >= budget {
+                break;
+            }
+            let from = self.folder.join(&entry.name);
+            let Ok(metadata) = fs::metadata(&from) else {
+                continue;
+            };
+            let mtime_ns = metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec();
+            if self.now_ns - mtime_ns < COLD_NS {
+                continue;
+            }
+            let name = format!("{}.zst", entry.name);
+            self.replace(&self.folder.join(&name), |out| {
+                zstd::stream::copy_encode(File::open(&from)?, &mut *out, LEVEL)?;
+                out.sync_data()
+            })?;
+            spent += metadata.len();
+            compressed.push(Archived { name, form: Form::Zstd, size: metadata.len(), ..entry.clone() });
+        }
+        Ok(compressed)
+    }
+
+    /// Removes a kept file. One that is already gone is fine.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.folder.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn same_file(kept: &Path, found: &Found) -> bool {
+    fs::metadata(kept).is_ok_and(|metadata| metadata.ino() == found.inode)
+}
+
+/// Adds what came after `size` bytes. A crash in between leaves a few bytes too many, which are cut first.
+fn append(from: &Path, size: u64, to: &Path) -> io::Result<()> {
+    let mut out = File::options().write(true).open(to)?;
+    out.set_len(size.min(out.metadata()?.len()))?;
+    let size = out.seek(SeekFrom::End(0))?;
+    io::copy(&mut rest(from, size)?, &mut out)?;
+    Ok(())
+}
+
+/// Adds what came after `size` bytes as a frame of its own: frames in a row decompress as one.
+fn append_compressed(from: &Path, size: u64, to: &Path) -> io::Result<()> {
+    let frame = zstd::stream::encode_all(rest(from, size)?, LEVEL)?;
+    File::options().append(true).open(to)?.write_all(&frame)
+}
+
+fn rest(from: &Path, size: u64) -> io::Result<File> {
+    let mut from = File::open(from)?;
+    from.seek(SeekFrom::Start(size))?;
+    Ok(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    const DAY_NS: i64 = 24 * 3600 * 1_000_000_000;
+
+    struct Case {
+        folder: tempfile::TempDir,
+        archive: Archive,
+    }
+
+    impl Case {
+        /// An archive on day 100.
+        fn new() -> Case {
+            let folder = tempfile::tempdir().unwrap();
+            let archive = Archive::beside(&folder.path().join("hotwash.db"), 100 * DAY_NS);
+            archive.prepare().unwrap();
+            Case { folder, archive }
+        }
+
+        fn write(&self, text: &str, day: u64) -> Found {
+            let path = self.folder.path().join("t.jsonl");
+            fs::write(&path, text).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(day * 24 * 3600)).unwrap();
+            Found::new(path.clone(), &fs::metadata(&path).unwrap())
+        }
+
+        fn content(&self, kept: &Archived) -> String {
+            let mut text = String::new();
+            self.archive.open(kept).unwrap().read_to_string(&mut text).unwrap();
+            text
+        }
+    }
+
+    #[test]
+    fn a_cold_file_survives_its_deletion() {
+        let case = Case::new();
+        let found = case.write("one\n", 50);
+        let kept = case.archive.keep(&found, 1, None).unwrap();
+        assert_eq!(kept.form, Form::Link);
+        fs::remove_file(&found.path).unwrap();
+        assert_eq!(case.content(&kept), "one\n");
+    }
+
+    #[test]
+    fn a_hot_file_rewritten_in_place_leaves_the_archive_alone() {
+        let case = Case::new();
+        let found = case.write("one\n", 100);
+        let kept = case.archive.keep(&found, 1, None).unwrap();
+        fs::write(&found.path, "other\n").unwrap();
+        assert_eq!(case.content(&kept), "one\n");
+    }
+
+    #[test]
+    fn growing_is_followed_in_every_form() {
+        for day in [50, 100] {
+            let case = Case::new();
+            let kept = case.archive.keep(&case.write("one\n", day), 1, None).unwrap();
+            let kept = case.archive.keep(&case.write("one\ntwo\n", day), 1, Some(&kept)).unwrap();
+            assert_eq!(case.content(&kept), "one\ntwo\n");
+        }
+    }
+
+    #[test]
+    fn cold_files_are_compressed_and_still_grow() {
+        let case = Case::new();
+        let found = case.write("one\n", 50);
+        let kept = case.archive.keep(&found, 1, None).unwrap();
+        let compressed = case.archive.compress_cold(std::slice::from_ref(&kept), 1 << 20).unwrap();
+        case.archive.remove(&kept.name).unwrap();
+        assert_eq!((compressed[0].form, case.content(&compressed[0])), (Form::Zstd, "one\n".to_string()));
+
+        let grown = case.archive.keep(&case.write("one\ntwo\n", 100), 1, Some(&compressed[0])).unwrap();
+        assert_eq!(case.content(&grown), "one\ntwo\n");
+        // In place, and the archive does not follow: the compressed copy is its own.
+        fs::write(&found.path, "other\n").unwrap();
+        assert_eq!(case.content(&grown), "one\ntwo\n");
+    }
+}

@@ -1,0 +1,387 @@
+//! The stages in order: transcripts are found, read, turned into facts, graded and kept.
+//!
+//! Files are read in parallel, each once, and handed to one writer. What an interrupted run has kept stays kept; the
+//! next one goes on with the rest.
+
+use crate::archive::Archive;
+use crate::sources::claude_code::discover::{Found, words};
+use crate::sources::claude_code::read::{Reading, Transcript};
+use crate::sources::claude_code::{self, DECODER};
+use crate::stores::{Archived, Entry, FileState, Role, Store, StoreError};
+use hotwash_core::facts::Facts;
+use hotwash_core::prices::Prices;
+use hotwash_core::redaction::{Rules, redact, redact_facts};
+use hotwash_core::rubric::Rubric;
+use hotwash_core::scores::offline;
+use hotwash_core::sessions::{Session, SessionId, copies};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How many transcripts are kept in one go.
+const BATCH: usize = 256;
+/// The bytes before the end of what was read by which a file that has only grown is recognised.
+const TAIL: u64 = 1024;
+/// The state to go on from is kept for files written within this time; older ones hardly ever grow.
+const GROWING_NS: i64 = 7 * 24 * 3600 * 1_000_000_000;
+/// How much of the archive a run compresses that had something to do anyway.
+const COMPRESS_BYTES: u64 = 32 << 20;
+/// A title is at most this long.
+const TITLE_CHARS: usize = 120;
+
+/// What a run works with.
+pub struct Setup<'a> {
+    /// What to take out of words.
+    pub rules: &'a Rules,
+    /// What to grade by.
+    pub rubric: &'a Rubric,
+    /// What tokens cost.
+    pub prices: &'a Prices,
+    /// Where transcripts are kept.
+    pub archive: Option<&'a Archive>,
+    /// How many files are read at once.
+    pub jobs: usize,
+    /// Now, in nanoseconds since 1970.
+    pub now_ns: i64,
+    /// Told how far it is: files done, files in all, bytes done, bytes in all.
+    pub progress: &'a (dyn Fn(usize, usize, u64, u64) + Sync),
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Ingested {
+    /// Transcripts that were looked at.
+    pub found: u64,
+    /// Those that have not changed since they were read.
+    pub unchanged: u64,
+    /// Those that were read anew.
+    pub read: u64,
+    /// Those that had grown, of which only the rest was read.
+    pub grown: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Transcripts that could not be read, with the reason.
+    pub failed: Vec<(String, String)>,
+    /// Transcripts that could not be archived, with the reason.
+    pub unarchived: Vec<(String, String)>,
+    /// What reading had to say about those that were read, added up.
+    pub reading: Reading,
+}
+
+/// Reads what is new, grades it and keeps it.
+pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<Ingested, StoreError> {
+    let known = store.files()?;
+    let mut ingested = Ingested { found: found.len() as u64, ..Ingested::default() };
+    let mut jobs = Vec::new();
+    for found in found {
+        let path = found.path.to_string_lossy();
+        let before = known.get(&*path);
+        if before.is_some_and(|before| {
+            (before.inode, before.size, before.mtime_ns, before.decoder)
+                == (found.inode, found.size, found.mtime_ns, DECODER)
+        }) {
+            ingested.unchanged += 1;
+            continue;
+        }
+        let checkpoint = match before {
+            Some(before) if before.decoder == DECODER && before.offset > 0 => store.checkpoint(&path)?,
+            _ => None,
+        };
+        let archived = match before {
+            Some(before) => store.archived(&path)?.into_iter().find(|kept| kept.version == before.version),
+            None => None,
+        };
+        jobs.push(Job { found, before, checkpoint, archived });
+    }
+    if jobs.is_empty() {
+        return Ok(ingested);
+    }
+    // The longest first, so that no core is left with it at the end.
+    jobs.sort_by(|a, b| b.found.size.cmp(&a.found.size).then(a.found.cmp(b.found)));
+    if let Some(archive) = setup.archive
+        && let Err(error) = archive.prepare()
+    {
+        ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
+    }
+
+    let total: u64 = jobs.iter().map(|job| job.found.size).sum();
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::sync_channel(BATCH);
+    let done = std::thread::scope(|scope| {
+        for _ in 0..setup.jobs.clamp(1, jobs.len()) {
+            let (sender, next, jobs) = (sender.clone(), &next, &jobs);
+            scope.spawn(move || {
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if sender.send((job, job.run(setup))).is_err() {
+                        return; // the writer has given up
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut batch = Batch::default();
+        for (file, (job, result)) in receiver.iter().enumerate() {
+            let path = || job.found.path.to_string_lossy().into_owned();
+            match result {
+                Err(error) => ingested.failed.push((path(), words(&error))),
+                Ok(done) => {
+                    if done.grown {
+                        ingested.grown += 1;
+                    } else {
+                        ingested.read += 1;
+                    }
+                    ingested.bytes += done.bytes;
+                    ingested.reading.add(&done.reading);
+                    match done.archived {
+                        Some(Ok(archived)) => batch.archived.push(archived),
+                        Some(Err(error)) => ingested.unarchived.push((path(), words(&error))),
+                        None => {}
+                    }
+                    batch.entries.push(done.entry);
+                }
+            }
+            (setup.progress)(file + 1, jobs.len(), ingested.bytes, total);
+            if batch.entries.len() >= BATCH {
+                batch.put(store)?;
+            }
+        }
+        batch.put(store)
+    });
+    done?;
+    ingested.failed.sort();
+    let changed: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
+    settle_copies(store, setup, &changed)?;
+    if !known.is_empty() {
+        compress(store, setup);
+    }
+    Ok(ingested)
+}
+
+/// Grades sessions that have no grade under the rubric yet, from the facts that the store holds.
+pub fn grade_missing(store: &mut Store, rubric: &Rubric) -> Result<usize, StoreError> {
+    let ungraded = store.ungraded(&rubric.hash(), offline::JUDGE, offline::VERSION)?;
+    for some in ungraded.chunks(BATCH) {
+        let grades: Vec<_> = some.iter().map(|(id, facts)| (id.clone(), offline::grade(facts, rubric))).collect();
+        store.put_grades(&grades)?;
+    }
+    Ok(ungraded.len())
+}
+
+/// Opens a transcript as it was when it was read: the original, or what the archive has of it.
+pub fn open_transcript(
+    store: &Store,
+    archive: Option<&Archive>,
+    path: &str,
+    version: u32,
+) -> Result<Option<Box<dyn io::Read>>, StoreError> {
+    let newest = store.files()?.get(path).is_none_or(|file| file.version == version);
+    if newest && let Ok(file) = File::open(path) {
+        return Ok(Some(Box::new(file)));
+    }
+    let kept = store.archived(path)?.into_iter().find(|kept| kept.version == version);
+    Ok(kept.zip(archive).and_then(|(kept, archive)| archive.open(&kept).ok()))
+}
+
+#[derive(Default)]
+struct Batch {
+    entries: Vec<Entry>,
+    archived: Vec<Archived>,
+}
+
+impl Batch {
+    fn put(&mut self, store: &mut Store) -> Result<(), StoreError> {
+        store.put_archived(&self.archived)?;
+        store.put(&self.entries)?;
+        self.archived.clear();
+        self.entries.clear();
+        Ok(())
+    }
+}
+
+/// A transcript to be read.
+struct Job<'a> {
+    found: &'a Found,
+    before: Option<&'a FileState>,
+    checkpoint: Option<Vec<u8>>,
+    archived: Option<Archived>,
+}
+
+/// What came of reading one.
+struct Done {
+    entry: Entry,
+    reading: Reading,
+    archived: Option<io::Result<Archived>>,
+    bytes: u64,
+    grown: bool,
+}
+
+impl Job<'_> {
+    fn run(&self, setup: &Setup<'_>) -> io::Result<Done> {
+        let mut file = File::open(&self.found.path)?;
+        let grown = self.before.is_some_and(|before| has_only_grown(&file, before, self.found.size));
+        let resumed: Option<Transcript> =
+            self.checkpoint.as_ref().filter(|_| grown).and_then(|state| postcard::from_bytes(state).ok());
+        let resumes = resumed.is_some();
+        let mut transcript = resumed.unwrap_or_default();
+        let from = transcript.offset;
+        let read_before = transcript.reading;
+        file.seek(SeekFrom::Start(from))?;
+
+        let mut checkpoint = None;
+        let growing = setup.now_ns - self.found.mtime_ns < GROWING_NS;
+        transcript.read(&mut file, |state| {
+            if growing {
+                checkpoint = postcard::to_allocvec(state).ok();
+            }
+        })?;
+
+        let rewritten = self.before.is_some_and(|before| before.offset > 0 && !grown);
+        let file = FileState {
+            path: self.found.path.to_string_lossy().into_owned(),
+            inode: self.found.inode,
+            size: self.found.size,
+            mtime_ns: self.found.mtime_ns,
+            offset: transcript.offset,
+            tail: tail(&file, transcript.offset)?,
+            decoder: DECODER,
+            version: self.before.map_or(1, |before| before.version + u32::from(rewritten)),
+        };
+        let archived = setup
+            .archive
+            .map(|archive| archive.keep(self.found, file.version, self.archived.as_ref().filter(|_| !rewritten)));
+        let reading = transcript.reading.since(&read_before);
+        let role = claude_code::role(&self.found.path, &transcript);
+        let bytes = self.found.size.saturating_sub(from);
+        let entry = entry(file, role, rewritten, &transcript, checkpoint, setup);
+        Ok(Done { entry, reading, archived, bytes, grown: resumes })
+    }
+}
+
+fn entry(
+    file: FileState,
+    role: Role,
+    rewritten: bool,
+    transcript: &Transcript,
+    checkpoint: Option<Vec<u8>>,
+    setup: &Setup<'_>,
+) -> Entry {
+    let session = session(role, transcript, setup).map(|session| {
+        let grade = offline::grade(session.facts.get(), setup.rubric);
+        (session, grade)
+    });
+    let reading = serde_json::to_string(&transcript.reading).unwrap_or_default();
+    let keys = if session.is_some() { transcript.ledger.keys() } else { Vec::new() };
+    Entry { file, role, rewritten, reading, keys, checkpoint, session }
+}
+
+/// The session that comes of a transcript, if one does.
+pub fn session(role: Role, transcript: &Transcript, setup: &Setup<'_>) -> Option<Session> {
+    let kind = role.session()?;
+    let identity = transcript.ledger.identity();
+    let words = transcript.ledger.words();
+    let title = [&words.title, &words.first_prompt, &words.task, &words.last_answer].into_iter().flatten().next();
+    let title = redact(title.map_or("", String::as_str), setup.rules);
+    let facts: Facts = transcript.ledger.finish(setup.prices);
+    Some(Session {
+        id: SessionId::of(identity.first?),
+        kind,
+        recorded: identity.session.unwrap_or_default(),
+        agent: identity.agent,
+        project: redact(identity.cwd.as_deref().unwrap_or_default(), setup.rules),
+        title: one_line(&title, setup.rules),
+        from: identity.from,
+        to: identity.to,
+        open: true,
+        facts: redact_facts(facts, setup.rules),
+        progress: transcript.ledger.subagents(setup.prices),
+    })
+}
+
+/// Folds white space, then shortens: redacted text may be cut, raw text may not.
+fn one_line(
+    text: &hotwash_core::redaction::Redacted<String>,
+    rules: &Rules,
+) -> hotwash_core::redaction::Redacted<String> {
+    let folded = text.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
+    redact(&folded, rules).shorten(TITLE_CHARS)
+}
+
+/// Whether what was read before still stands at the beginning of a file.
+fn has_only_grown(file: &File, before: &FileState, size: u64) -> bool {
+    before.offset > 0 && size >= before.offset && tail(file, before.offset).is_ok_and(|tail| tail == before.tail)
+}
+
+/// A hash of the bytes before a place.
+fn tail(file: &File, offset: u64) -> io::Result<u64> {
+    let from = offset.saturating_sub(TAIL);
+    let mut bytes = vec![0; (offset - from) as usize];
+    match file.read_exact_at(&mut bytes, from) {
+        // It has shrunk since: next time it will be read anew.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+        Err(error) => Err(error),
+        Ok(()) => Ok(xxh3_64(&bytes)),
+    }
+}
+
+/// Gives copied events to the transcript that owns them, where a changed transcript shares events with another.
+fn settle_copies(store: &mut Store, setup: &Setup<'_>, changed: &[String]) -> Result<(), StoreError> {
+    let all = store.keys()?;
+    let keys: Vec<&[_]> = all.iter().map(|(_, keys)| keys.as_slice()).collect();
+    let files = store.files()?;
+    for group in copies::groups(&keys) {
+        let paths: Vec<&str> = group.iter().map(|&at| all[at].0.as_str()).collect();
+        if !paths.iter().any(|path| changed.iter().any(|changed| changed == path)) {
+            continue;
+        }
+        // Transcripts that are gone and were never archived cannot be asked any more; what they gave stays theirs.
+        let mut members = Vec::new();
+        for path in paths {
+            let Some(file) = files.get(path) else { continue };
+            if let Some(mut input) = open_transcript(store, setup.archive, path, file.version)?
+                && let Ok(records) = claude_code::read::records(&mut *input)
+            {
+                members.push((file, records));
+            }
+        }
+        let records: Vec<_> = members.iter().map(|(_, records)| records.clone()).collect();
+        let mut entries = Vec::new();
+        for ((file, records), foreign) in members.iter().zip(copies::foreign(&records)) {
+            let Some(mut input) = open_transcript(store, setup.archive, &file.path, file.version)? else { continue };
+            let whole = all.iter().find(|(path, _)| *path == file.path).map(|(_, keys)| keys.clone());
+            let owns_nothing =
+                foreign.len() >= records.iter().map(|(key, _)| key).collect::<std::collections::BTreeSet<_>>().len();
+            let mut transcript = Transcript::without(foreign);
+            if transcript.read(&mut *input, |_| {}).is_err() {
+                continue;
+            }
+            let role = if owns_nothing { Role::Copy } else { claude_code::role(file.path.as_ref(), &transcript) };
+            // Without a checkpoint: when it grows it is read as a whole, and its copies are settled again.
+            let mut entry = entry((*file).clone(), role, false, &transcript, None, setup);
+            entry.keys = whole.unwrap_or_default();
+            entries.push(entry);
+        }
+        store.put(&entries)?;
+    }
+    Ok(())
+}
+
+/// Compresses a portion of what has gone cold. That it fails is no reason to fail the run: it will be tried again.
+fn compress(store: &mut Store, setup: &Setup<'_>) {
+    let Some(archive) = setup.archive else { return };
+    let Ok(kept) = store.archive() else { return };
+    let Ok(compressed) = archive.compress_cold(&kept, COMPRESS_BYTES) else { return };
+    if store.put_archived(&compressed).is_ok() {
+        for entry in compressed {
+            let _ = archive.remove(entry.name.trim_end_matches(".zst"));
+        }
+    }
+}
+
+/// How many files of each role the store knows, for reports that must add up.
+pub fn roles(store: &Store) -> Result<BTreeMap<Role, u64>, StoreError> {
+    store.roles()
+}

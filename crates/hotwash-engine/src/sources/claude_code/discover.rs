@@ -1,0 +1,120 @@
+//! Finds transcripts.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A transcript's file and what its metadata say.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The file's number in its file system.
+    pub inode: u64,
+    /// Its size.
+    pub size: u64,
+    /// When it was last written, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+}
+
+impl Found {
+    /// A file by its metadata.
+    pub fn new(path: PathBuf, metadata: &Metadata) -> Found {
+        Found {
+            path,
+            inode: metadata.ino(),
+            size: metadata.len(),
+            mtime_ns: metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec(),
+        }
+    }
+}
+
+/// What was found, and what could not be looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Discovery {
+    /// Transcripts, sorted by path, each once.
+    pub found: Vec<Found>,
+    /// Paths that could not be looked at, with the reason.
+    pub problems: Vec<(PathBuf, String)>,
+}
+
+/// Looks for transcripts: a file is taken as it is, a folder is searched for `.jsonl` files at any depth.
+pub fn discover(places: &[PathBuf]) -> Discovery {
+    let mut discovery = Discovery::default();
+    for place in places {
+        match fs::metadata(place) {
+            Ok(metadata) if metadata.is_dir() => walk(place, &mut discovery),
+            Ok(metadata) if metadata.is_file() => discovery.found.push(Found::new(place.clone(), &metadata)),
+            Ok(_) => discovery.problems.push((place.clone(), "neither a file nor a folder".into())),
+            Err(error) => discovery.problems.push((place.clone(), words(&error))),
+        }
+    }
+    discovery.found.sort_unstable();
+    discovery.found.dedup_by(|a, b| a.path == b.path);
+    discovery
+}
+
+fn walk(folder: &Path, discovery: &mut Discovery) {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return discovery.problems.push((folder.to_path_buf(), words(&error))),
+    };
+    for entry in entries {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                discovery.problems.push((folder.to_path_buf(), words(&error)));
+                continue;
+            }
+        };
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        if kind.is_dir() {
+            walk(&entry.path(), discovery);
+            continue;
+        }
+        if !entry.file_name().as_encoded_bytes().ends_with(b".jsonl") {
+            continue;
+        }
+        // A link is followed; the file behind it may be gone.
+        let path = entry.path();
+        let metadata = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };
+        match metadata {
+            Ok(metadata) if metadata.is_file() => discovery.found.push(Found::new(path, &metadata)),
+            Ok(_) => {}
+            Err(error) => discovery.problems.push((path, words(&error))),
+        }
+    }
+}
+
+/// What an error says, without the system's number.
+pub fn words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_transcripts_at_any_depth_once_and_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        fs::create_dir_all(at("p/session/subagents")).unwrap();
+        for path in ["p/b.jsonl", "p/a.jsonl", "p/session/subagents/agent-1.jsonl", "p/notes.txt"] {
+            fs::write(at(path), "{}\n").unwrap();
+        }
+        let discovery = discover(&[folder.path().to_path_buf(), at("p/a.jsonl"), at("missing")]);
+        let found: Vec<_> =
+            discovery.found.iter().map(|found| found.path.strip_prefix(folder.path()).unwrap()).collect();
+        assert_eq!(
+            found,
+            [Path::new("p/a.jsonl"), Path::new("p/b.jsonl"), Path::new("p/session/subagents/agent-1.jsonl")]
+        );
+        assert_eq!(discovery.problems, [(at("missing"), "no such file or directory".to_string())]);
+    }
+}
