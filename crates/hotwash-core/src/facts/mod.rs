@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod claims;
 pub mod edits;
+pub mod ending;
 pub mod pace;
 pub mod parallel;
 pub mod prompts;
@@ -97,6 +98,7 @@ groups! {
     reads: reads::Reads => reads::ReadFacts, "Files read";
     edits: edits::Edits => edits::EditFacts, "Files changed";
     verification: verification::Verification => verification::VerificationFacts, "The shell, and what was checked";
+    ending: ending::Ending => ending::EndingFacts, "How it ended";
     tokens: tokens::TokenFold => tokens::TokenFacts, "Messages, tokens, cost";
     pace: pace::Pace => pace::PaceFacts, "Time";
     signals: signals::Signals => signals::SignalFacts, "What people said of it";

@@ -8,13 +8,15 @@
 //! e5 error no such file            the oldest call without a result fails
 //! e6 says  done                    the agent's prose
 //! e7 compact                       an automatic compaction
+//! e8 overloaded                    a request that failed for good
 //! ```
 //! `@12` at the end of a line is a time in seconds.
 
 use super::{Facts, Ledger};
 use crate::prices;
 use crate::sessions::{
-    Call, Change, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Prompt, PromptVia, Timestamp, Tool,
+    ApiError, Call, Change, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Prompt, PromptVia,
+    Timestamp, Tool,
 };
 use crate::text::{Body, Text};
 use std::collections::VecDeque;
@@ -49,6 +51,7 @@ pub(crate) fn facts_of(story: &str) -> Facts {
             "says" => tell(Kind::Says(Text::plain(rest))),
             "compact" => tell(Kind::Compaction(Compaction::Auto)),
             "interrupt" => tell(Kind::Interrupt),
+            "overloaded" => tell(Kind::ApiError(ApiError::Final(Body::One(Text::plain("overloaded"))))),
             "ok" | "error" | "created" => {
                 let (call, lines) = open.pop_front().unwrap_or_else(|| panic!("no call for {line:?}"));
                 let patch: Vec<Text<'_>> = lines.iter().map(|line| Text::plain(line)).collect();

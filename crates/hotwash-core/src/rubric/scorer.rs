@@ -119,7 +119,8 @@ impl Scorer {
     }
 
     /// The numbers it works with. "Per share" amounts are multiplied by a share from 0 to 1, so 0.6 per share of failed
-    /// calls takes 0.06 off when a tenth of the calls failed; a `…_cap` is the most its item can take off.
+    /// calls takes 0.06 off when a tenth of the calls failed; a `…_cap` is the most its item can take off. What can
+    /// happen any number of times goes by its share, or the score would mostly say how long a session was.
     pub fn params(self) -> &'static [Param] {
         match self {
             Self::GoalAchievement => GOAL_ACHIEVEMENT,
@@ -162,8 +163,8 @@ const TOOL_EFFICIENCY: &[Param] = &[
     share("tool_errors_cap", 0.3, "most that failed calls take off"),
     share("bash_file_ops", 0.2, "deduction per share of file operations done through the shell"),
     share("missed_parallel", 0.15, "deduction per share of parallel chances missed"),
-    count("missed_parallel_min", 4.0, "chances needed before missed ones count"),
-    share("refused_edits", 0.04, "deduction for each edit refused because the file had not been read"),
+    count("missed_parallel_min", 4.0, "chances needed before missed or taken ones count"),
+    share("refused_edits", 0.4, "deduction per share of edits refused because the file had not been read"),
     share("refused_edits_cap", 0.12, "most that refused edits take off"),
     share("parallel", 0.1, "credit per share of independent calls that ran in parallel"),
 ];
@@ -180,7 +181,7 @@ const PROCESS_ADHERENCE: &[Param] = &[
     share("verified", 0.2, "credit for a green run after the last source edit"),
     share("unverified", 0.2, "deduction for source edits with no green run after them"),
     share("red_end", 0.15, "deduction when the last run is red"),
-    share("unbacked_claims", 0.1, "deduction for each claim of success with no run behind it"),
+    share("unbacked_claims", 0.2, "deduction per share of claims of success with no run behind them"),
     share("unbacked_claims_cap", 0.2, "most that such claims take off"),
     share("skill_by_shell", 0.05, "deduction when a skill was read through the shell"),
 ];
@@ -190,9 +191,10 @@ const CONTEXT_EFFICIENCY: &[Param] = &[
     share("start", 0.95, "score without any item"),
     share("rereads", 0.6, "deduction per share of reads that repeat an unchanged range"),
     share("rereads_cap", 0.4, "most that repeated reads take off"),
-    share("large_reads", 0.03, "deduction for each large file read whole"),
+    share("large_reads", 0.3, "deduction per share of reads that load a large file whole"),
     share("large_reads_cap", 0.15, "most that large reads take off"),
-    share("compactions", 0.05, "deduction for each automatic compaction"),
+    share("compactions", 0.05, "deduction for each automatic compaction in so many calls"),
+    count("compactions_calls", 100.0, "that many; a shorter session counts as this long"),
     share("compactions_cap", 0.2, "most that compactions take off"),
     count("peak_tokens", 150_000.0, "tokens above which the context counts as crowded"),
     share("peak_context", 0.05, "deduction when it was"),
@@ -212,6 +214,6 @@ const OUTPUT_QUALITY: &[Param] = &[
     share("start", 0.8, "score without any item"),
     share("green", 0.15, "credit when the last run after the edits is green"),
     share("red", 0.4, "deduction when it is red"),
-    share("reverted_edits", 0.05, "deduction for each edit that undoes an earlier one"),
+    share("reverted_edits", 0.5, "deduction per share of edits that undo an earlier one"),
     share("reverted_edits_cap", 0.2, "most that reverted edits take off"),
 ];

@@ -1,0 +1,150 @@
+//! How it ended: on a failure of the service, on a call that never came back, on errors that nothing followed up.
+//!
+//! "At the end" is a matter of order, which counts do not keep, so it is established here.
+
+use super::Fold;
+use super::calls::{OpenCall, Status, Step};
+use super::value::{Cited, facts};
+use crate::sessions::{ApiError, Event, EventId, Key, Kind, Tool};
+use serde::{Deserialize, Serialize};
+
+facts! {
+    /// How it ended.
+    pub struct EndingFacts {
+        /// A request that failed for good, with no word, call or prompt after it.
+        /// Why: the work stopped there, whatever had been done before.
+        /// Blind: whether somebody took it up in another session.
+        ended_on_api_error: Cited,
+        /// Calls of the last message that have no result, with no word or prompt after them. Calls that wait for the
+        /// person's answer (a question, a plan to approve) are left out.
+        /// Why: the session was ended in the middle of the work.
+        /// Blind: a session that is still running looks the same; so does one that waits for a permission.
+        ended_on_open_calls: Cited,
+        /// Tool errors after which no tool call worked.
+        /// Why: nothing that was done afterwards can have resolved them.
+        /// Blind: an error that was passed over while other calls went on.
+        unresolved_errors: Cited,
+    }
+}
+
+/// The fold behind [`EndingFacts`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Ending {
+    api_error: Option<EventId>,
+    /// The message under way and its calls without a result.
+    message: Option<Key>,
+    open: Vec<(Key, EventId)>,
+    errors: Vec<EventId>,
+}
+
+impl Fold for Ending {
+    type Facts = EndingFacts;
+
+    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        let id = event.origin.id;
+        match step {
+            Step::Called(call) => {
+                self.goes_on(id);
+                if !event.origin.sidechain {
+                    self.called(call);
+                }
+            }
+            Step::Ended { call, status, .. } => {
+                self.goes_on(id);
+                if let Some(call) = call {
+                    self.open.retain(|(key, _)| *key != call.key);
+                }
+                match status {
+                    Status::Ok => self.errors.clear(),
+                    Status::Failed => self.errors.push(id),
+                    Status::Rejected | Status::Echo => {}
+                }
+            }
+            Step::Aside => match &event.kind {
+                Kind::ApiError(ApiError::Final(_)) => self.api_error = Some(id),
+                Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::Interrupt => {
+                    self.goes_on(id);
+                    self.open.clear();
+                }
+                Kind::Says(text) if !event.origin.sidechain && !text.is_empty() => {
+                    self.goes_on(id);
+                    self.open.clear();
+                }
+                _ => {}
+            },
+        }
+    }
+
+    fn finish(&self) -> EndingFacts {
+        EndingFacts {
+            ended_on_api_error: Cited(self.api_error.into_iter().collect()),
+            ended_on_open_calls: Cited(self.open.iter().map(|(_, id)| *id).collect()),
+            unresolved_errors: Cited(self.errors.clone()),
+        }
+    }
+}
+
+impl Ending {
+    /// The record of an API error may hold prose of its own, which has the same id.
+    fn goes_on(&mut self, id: EventId) {
+        if self.api_error.is_some_and(|error| error != id) {
+            self.api_error = None;
+        }
+    }
+
+    fn called(&mut self, call: &OpenCall) {
+        // What an earlier message left open was lost, not waited for: the agent went on.
+        if self.message != Some(call.message) {
+            self.message = Some(call.message);
+            self.open.clear();
+        }
+        if !matches!(call.tool, Tool::AskPerson | Tool::Plan) {
+            self.open.push((call.key, call.id));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::testing::facts_of;
+    use crate::sessions::EventId;
+
+    #[test]
+    fn an_open_call_counts_at_the_end_only() {
+        for (story, open) in [
+            ("e1 Bash  make\n e2 ok", vec![]),
+            ("e1 Bash  make", vec![1]),
+            ("e1 Bash  make\n e2 &Read a.rs", vec![1, 2]),
+            ("e1 Bash  make\n e2 &Read a.rs\n e3 ok", vec![2]),
+            ("e1 Bash  make\n e2 says  That takes too long.", vec![]),
+            ("e1 Bash  make\n e2 user  and?", vec![]),
+            ("e1 Bash  make\n e2 interrupt", vec![]),
+            ("e1 Bash  make\n e2 Read  a.rs", vec![2]),
+        ] {
+            let facts = facts_of(story).ending;
+            let open: Vec<EventId> = open.into_iter().map(EventId).collect();
+            assert_eq!(facts.ended_on_open_calls.0, open, "{story}");
+        }
+    }
+
+    #[test]
+    fn an_api_error_counts_at_the_end_only() {
+        for (story, ended) in [
+            ("e1 user  go\n e2 overloaded", true),
+            ("e1 user  go\n e2 overloaded\n e2 says  API Error: 529", true),
+            ("e1 user  go\n e2 overloaded\n e3 user  go on", false),
+            ("e1 user  go\n e2 overloaded\n e3 Bash  make", false),
+            ("e1 user  go\n e2 overloaded\n e3 says  Here it is.", false),
+        ] {
+            assert_eq!(facts_of(story).ending.ended_on_api_error.count() == 1, ended, "{story}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_unresolved_while_no_call_works_after_it() {
+        let errors = "e1 Bash  make\n e2 error no rule\n e3 Read  Makefile\n e4 error no such file";
+        assert_eq!(facts_of(errors).ending.unresolved_errors.0, [EventId(2), EventId(4)]);
+        let resolved = format!("{errors}\n e5 Bash  ls\n e6 ok");
+        assert!(facts_of(&resolved).ending.unresolved_errors.is_empty());
+    }
+}

@@ -1,0 +1,74 @@
+//! Error handling: the same call failing over and over, the share of calls that failed, errors left standing.
+
+use super::super::{Item, Reading};
+use super::sheet::Share;
+use super::words::{choose, count, number};
+use super::{level, note, nothing_to_go_by};
+use crate::facts::Facts;
+use crate::rubric::{Dimension, Offline};
+
+const POOR: usize = 0;
+const STRUGGLED: usize = 1;
+const RECOVERED: usize = 2;
+const PREVENTED: usize = 3;
+
+pub(super) fn read(facts: &Facts, offline: &Offline, dimension: &Dimension) -> Reading {
+    let calls = facts.tools.tool_calls;
+    let errors = &facts.tools.tool_errors;
+    if errors.is_empty() {
+        let needed = offline.get("prevented_min_calls") as u64;
+        if calls < needed {
+            let seen = count(calls, "tool call");
+            return nothing_to_go_by(format!("no error in {seen}; {} are needed to say anything", number(needed)));
+        }
+        let clean = note("tool_errors", format!("no error in {}", count(calls, "tool call")), &[]);
+        return level(dimension, PREVENTED, vec![clean], None);
+    }
+    let poor = [streak(facts, offline, "poor_streak"), unresolved(facts, offline)];
+    let struggled = [streak(facts, offline, "struggled_streak"), often(facts, offline)];
+    for (index, signs) in [(POOR, poor), (STRUGGLED, struggled)] {
+        let items: Vec<Item> = signs.into_iter().flatten().collect();
+        if !items.is_empty() {
+            return level(dimension, index, items, None);
+        }
+    }
+    let failed = failed(facts).words("tool call", ("failed", "failed"));
+    let in_a_row = match facts.tools.longest_error_streak {
+        0 | 1 => "once".to_owned(),
+        streak => format!("{} times", number(streak)),
+    };
+    let left = match facts.ending.unresolved_errors.count() {
+        0 => "none was".to_owned(),
+        left => format!("{} {}", number(left), choose(left, ("was", "were"))),
+    };
+    let reason = format!("{failed}, the same one at most {in_a_row} in a row, and {left} left standing at the end");
+    level(dimension, RECOVERED, vec![note("tool_errors", reason, &errors.0)], None)
+}
+
+fn streak(facts: &Facts, offline: &Offline, param: &'static str) -> Option<Item> {
+    let streak = facts.tools.longest_error_streak;
+    // One failure is no streak, whatever a rubric says.
+    (streak as f64 >= offline.get(param).max(2.0)).then(|| {
+        let reason = format!("nearly the same call failed {} times in a row", number(streak));
+        note("longest_error_streak", reason, &facts.tools.retries.0)
+    })
+}
+
+fn often(facts: &Facts, offline: &Offline) -> Option<Item> {
+    let failed = failed(facts);
+    (failed.number() >= offline.get("struggled_share"))
+        .then(|| note("tool_errors", failed.words("tool call", ("failed", "failed")), &facts.tools.tool_errors.0))
+}
+
+fn unresolved(facts: &Facts, offline: &Offline) -> Option<Item> {
+    let left = &facts.ending.unresolved_errors;
+    let share = Share::new(left.count(), facts.tools.tool_errors.count());
+    (share.is_some() && share.number() >= offline.get("poor_unresolved")).then(|| {
+        let stand = ("stands at the end: no call worked after it", "stand at the end: no call worked after them");
+        note("unresolved_errors", share.words("error", stand), &left.0)
+    })
+}
+
+fn failed(facts: &Facts) -> Share {
+    Share::new(facts.tools.tool_errors.count(), facts.tools.tool_calls)
+}

@@ -1,0 +1,195 @@
+//! The sheet on which a number is worked out: a start value and items that move it.
+//!
+//! Everything is in whole thousandths, so that the printed items add up to the printed value exactly.
+
+use super::super::{Item, Reading, Value};
+use super::{note, nothing_to_go_by, words};
+use crate::facts::value::ratio;
+use crate::rubric::Offline;
+use crate::sessions::EventId;
+
+/// A number being worked out by the amounts of a rubric.
+pub(super) struct Sheet<'a> {
+    offline: &'a Offline,
+    start: i64,
+    items: Vec<(i64, Item)>,
+}
+
+/// A part of a whole, never more than all of it.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    part: u64,
+    whole: u64,
+}
+
+impl Share {
+    /// Results whose call is in another transcript can outnumber the calls of this one: the whole is then the part.
+    pub(super) fn new(part: u64, whole: u64) -> Self {
+        Self { part, whole: whole.max(part) }
+    }
+
+    /// Between 0 and 1; nothing of nothing is 0.
+    pub(super) fn number(self) -> f64 {
+        ratio(self.part, self.whole).unwrap_or(0.0)
+    }
+
+    /// "7 of 31 reads repeat": the noun goes by the whole, the verb (one, many) by the part.
+    pub(super) fn words(self, noun: &str, verb: (&str, &str)) -> String {
+        words::of(self.part, self.whole, noun, verb)
+    }
+
+    /// Whether there is a part at all.
+    pub(super) fn is_some(self) -> bool {
+        self.part > 0
+    }
+}
+
+/// Nothing to go by where there is too little of something for a share of it to mean anything.
+pub(super) fn too_few(n: u64, needed: f64, noun: &str) -> Option<Reading> {
+    let needed = needed as u64;
+    (n < needed).then(|| {
+        let are = words::choose(needed, ("is", "are"));
+        nothing_to_go_by(format!("{}; {} {are} needed to say anything", words::count(n, noun), words::number(needed)))
+    })
+}
+
+impl<'a> Sheet<'a> {
+    /// Begins at the rubric's start value.
+    pub(super) fn new(offline: &'a Offline) -> Self {
+        Self { offline, start: whole(offline.get("start")), items: Vec::new() }
+    }
+
+    /// Takes off a rubric's amount.
+    pub(super) fn deduct(&mut self, param: &'static str, fact: &'static str, reason: String, events: &[EventId]) {
+        self.add(-self.offline.get(param), fact, reason, events);
+    }
+
+    /// Adds a rubric's amount.
+    pub(super) fn credit(&mut self, param: &'static str, fact: &'static str, reason: String, events: &[EventId]) {
+        self.add(self.offline.get(param), fact, reason, events);
+    }
+
+    /// Takes off a share of a rubric's amount.
+    pub(super) fn deduct_share(
+        &mut self,
+        param: &'static str,
+        share: Share,
+        fact: &'static str,
+        reason: String,
+        events: &[EventId],
+    ) {
+        self.add(-self.offline.get(param) * share.number(), fact, reason, events);
+    }
+
+    /// Takes off so many times a rubric's amount, up to a cap.
+    pub(super) fn deduct_capped(
+        &mut self,
+        (param, cap): (&'static str, &'static str),
+        times: f64,
+        fact: &'static str,
+        reason: String,
+        events: &[EventId],
+    ) {
+        let amount = (self.offline.get(param) * times).min(self.offline.get(cap));
+        self.add(-amount, fact, reason, events);
+    }
+
+    /// Adds a share of a rubric's amount.
+    pub(super) fn credit_share(
+        &mut self,
+        param: &'static str,
+        share: Share,
+        fact: &'static str,
+        reason: String,
+        events: &[EventId],
+    ) {
+        self.add(self.offline.get(param) * share.number(), fact, reason, events);
+    }
+
+    /// What moves the value by less than half a thousandth is not worth a line.
+    fn add(&mut self, amount: f64, fact: &'static str, reason: String, events: &[EventId]) {
+        let amount = whole(amount);
+        if amount != 0 {
+            self.items.push((amount, note(fact, reason, events)));
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Says why the start value stands where nothing moved it.
+    pub(super) fn unmoved(&mut self, fact: &'static str, reason: impl FnOnce() -> String) {
+        if self.items.is_empty() {
+            self.items.push((0, note(fact, reason(), &[])));
+        }
+    }
+
+    /// Adds it up, the heaviest item first.
+    pub(super) fn reading(mut self) -> Reading {
+        // Stable, so that equal amounts keep the order in which the scorer looked at them.
+        self.items.sort_by_key(|(amount, _)| std::cmp::Reverse(amount.abs()));
+        let sum: i64 = self.start + self.items.iter().map(|(amount, _)| amount).sum::<i64>();
+        let value = sum.clamp(0, 1000);
+        if value != sum {
+            let reason = if sum < 0 { "cannot go below 0" } else { "cannot go above 1" };
+            self.items.push((value - sum, note("", reason.to_owned(), &[])));
+        }
+        let item = |(amount, item)| Item { amount: thousandths(amount), ..item };
+        Reading::Scored {
+            value: Value::Number(thousandths(value)),
+            start: thousandths(self.start),
+            items: self.items.into_iter().map(item).collect(),
+            confidence: None,
+        }
+    }
+}
+
+fn whole(amount: f64) -> i64 {
+    (amount * 1000.0).round() as i64
+}
+
+fn thousandths(amount: i64) -> f64 {
+    amount as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rubric::Scorer;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn items_add_up_to_the_value_exactly(
+            start in 0.0..=1.0f64,
+            amounts in prop::collection::vec(-1.0..=1.0f64, 0..12),
+        ) {
+            let mut offline = Scorer::OutputQuality.defaults();
+            offline.params.insert("start".into(), start);
+            let mut sheet = Sheet::new(&offline);
+            for amount in amounts {
+                sheet.add(amount, "edit_calls_ok", String::new(), &[]);
+            }
+            let Reading::Scored { value, start, items, .. } = sheet.reading() else { unreachable!() };
+            let sum: i64 = whole(start) + items.iter().map(|item| whole(item.amount)).sum::<i64>();
+            prop_assert_eq!(thousandths(sum), value.number());
+            prop_assert!((0.0..=1.0).contains(&value.number()));
+            let moved: Vec<f64> =
+                items.iter().filter(|item| !item.fact.is_empty()).map(|item| item.amount.abs()).collect();
+            prop_assert!(moved.is_sorted_by(|a, b| a >= b));
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_scale_is_an_item_of_its_own() {
+        let offline = Scorer::OutputQuality.defaults();
+        let mut sheet = Sheet::new(&offline);
+        sheet.add(0.15, "verified", "up".into(), &[]);
+        sheet.add(0.2, "verified", "further up".into(), &[]);
+        let Reading::Scored { value, items, .. } = sheet.reading() else { unreachable!() };
+        let lines: Vec<_> = items.iter().map(|item| (item.amount, item.reason.as_str())).collect();
+        assert_eq!(lines, [(0.2, "further up"), (0.15, "up"), (-0.15, "cannot go above 1")]);
+        assert_eq!(value, Value::Number(1.0));
+    }
+}
