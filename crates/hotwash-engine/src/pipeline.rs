@@ -5,7 +5,7 @@
 
 use crate::archive::Archive;
 use crate::sources::claude_code::discover::{Found, words};
-use crate::sources::claude_code::read::{Reading, Transcript};
+use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::sources::claude_code::{self, DECODER};
 use crate::stores::{Archived, Entry, FileState, Role, Store, StoreError};
 use hotwash_core::facts::Facts;
@@ -115,8 +115,9 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         for _ in 0..setup.jobs.clamp(1, jobs.len()) {
             let (sender, next, jobs) = (sender.clone(), &next, &jobs);
             scope.spawn(move || {
+                let mut window = Window::default();
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if sender.send((job, job.run(setup))).is_err() {
+                    if sender.send((job, job.run(setup, &mut window))).is_err() {
                         return; // the writer has given up
                     }
                 }
@@ -178,7 +179,7 @@ pub fn open_transcript(
     path: &str,
     version: u32,
 ) -> Result<Option<Box<dyn io::Read>>, StoreError> {
-    let newest = store.files()?.get(path).is_none_or(|file| file.version == version);
+    let newest = store.version(path)?.is_none_or(|newest| newest == version);
     if newest && let Ok(file) = File::open(path) {
         return Ok(Some(Box::new(file)));
     }
@@ -220,7 +221,7 @@ struct Done {
 }
 
 impl Job<'_> {
-    fn run(&self, setup: &Setup<'_>) -> io::Result<Done> {
+    fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<Done> {
         let mut file = File::open(&self.found.path)?;
         let grown = self.before.is_some_and(|before| has_only_grown(&file, before, self.found.size));
         let resumed: Option<Transcript> =
@@ -233,7 +234,7 @@ impl Job<'_> {
 
         let mut checkpoint = None;
         let growing = setup.now_ns - self.found.mtime_ns < GROWING_NS;
-        transcript.read(&mut file, |state| {
+        transcript.read(&mut file, window, |state| {
             if growing {
                 checkpoint = postcard::to_allocvec(state).ok();
             }
@@ -254,22 +255,24 @@ impl Job<'_> {
             .archive
             .map(|archive| archive.keep(self.found, file.version, self.archived.as_ref().filter(|_| !rewritten)));
         let reading = transcript.reading.since(&read_before);
-        let role = claude_code::role(&self.found.path, &transcript);
         let bytes = self.found.size.saturating_sub(from);
-        let entry = entry(file, role, rewritten, &transcript, checkpoint, setup);
+        let entry = entry(file, None, rewritten, &transcript, checkpoint, setup);
         Ok(Done { entry, reading, archived, bytes, grown: resumes })
     }
 }
 
+/// What is kept of a transcript. Its role is found out unless it is known.
 fn entry(
     file: FileState,
-    role: Role,
+    role: Option<Role>,
     rewritten: bool,
     transcript: &Transcript,
     checkpoint: Option<Vec<u8>>,
     setup: &Setup<'_>,
 ) -> Entry {
-    let session = session(role, transcript, setup).map(|session| {
+    let facts = transcript.ledger.finish(setup.prices);
+    let role = role.unwrap_or_else(|| claude_code::role(file.path.as_ref(), transcript, &facts));
+    let session = session(role, transcript, facts, setup).map(|session| {
         let grade = offline::grade(session.facts.get(), setup.rubric);
         (session, grade)
     });
@@ -279,13 +282,12 @@ fn entry(
 }
 
 /// The session that comes of a transcript, if one does.
-pub fn session(role: Role, transcript: &Transcript, setup: &Setup<'_>) -> Option<Session> {
+fn session(role: Role, transcript: &Transcript, facts: Facts, setup: &Setup<'_>) -> Option<Session> {
     let kind = role.session()?;
     let identity = transcript.ledger.identity();
     let words = transcript.ledger.words();
     let title = [&words.title, &words.first_prompt, &words.task, &words.last_answer].into_iter().flatten().next();
     let title = redact(title.map_or("", String::as_str), setup.rules);
-    let facts: Facts = transcript.ledger.finish(setup.prices);
     Some(Session {
         id: SessionId::of(identity.first?),
         kind,
@@ -355,10 +357,10 @@ fn settle_copies(store: &mut Store, setup: &Setup<'_>, changed: &[String]) -> Re
             let owns_nothing =
                 foreign.len() >= records.iter().map(|(key, _)| key).collect::<std::collections::BTreeSet<_>>().len();
             let mut transcript = Transcript::without(foreign);
-            if transcript.read(&mut *input, |_| {}).is_err() {
+            if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
                 continue;
             }
-            let role = if owns_nothing { Role::Copy } else { claude_code::role(file.path.as_ref(), &transcript) };
+            let role = owns_nothing.then_some(Role::Copy);
             // Without a checkpoint: when it grows it is read as a whole, and its copies are settled again.
             let mut entry = entry((*file).clone(), role, false, &transcript, None, setup);
             entry.keys = whole.unwrap_or_default();

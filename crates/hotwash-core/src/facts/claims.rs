@@ -3,8 +3,12 @@
 //! Phrases are data, looked for in lower case at word edges. The lists are short on purpose: a phrase that is usually
 //! meant otherwise costs more than one that is missed.
 
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 /// How much of an agent's last words is looked at.
-pub const CLOSING_BYTES: usize = 2000;
+pub const CLOSING_BYTES: usize = 1000;
 
 /// What an agent's closing message claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,16 +203,52 @@ const ABANDONED: &[&str] = &[
     "別の方法",
 ];
 
-/// What an agent's closing words claim, if anything.
-pub fn claim(words: &str) -> Option<Claim> {
-    let words = lowered(words);
-    if finds(&words, CHECKED).is_some_and(|at| !negated(&words, at)) {
-        Some(Claim::Checked)
-    } else if finds(&words, DONE).is_some_and(|at| !negated(&words, at)) {
-        Some(Claim::Done)
-    } else {
-        None
+/// Phrases of several meanings, looked for in one pass.
+struct Phrases<M: 'static> {
+    automaton: Option<AhoCorasick>,
+    meanings: Vec<(&'static str, M)>,
+}
+
+impl<M: Copy> Phrases<M> {
+    fn new(lists: &[(M, &[&'static str])]) -> Self {
+        let meanings: Vec<(&'static str, M)> =
+            lists.iter().flat_map(|(meaning, list)| list.iter().map(move |phrase| (*phrase, *meaning))).collect();
+        let automaton = AhoCorasickBuilder::new()
+            .ascii_case_insensitive(true)
+            .build(meanings.iter().map(|(phrase, _)| phrase))
+            .ok();
+        Phrases { automaton, meanings }
     }
+
+    /// The meanings of the phrases that stand in some words at word edges, with their places.
+    fn find<'s>(&'s self, words: &'s str) -> impl Iterator<Item = (M, usize)> + 's {
+        let matches = self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(words));
+        matches.filter_map(move |found| {
+            let (phrase, meaning) = self.meanings[found.pattern().as_usize()];
+            let before = words.get(..found.start())?.chars().next_back();
+            let after = words.get(found.end()..)?.chars().next();
+            // Chinese and Japanese do not put spaces between words.
+            let unspaced = phrase.chars().next().is_some_and(|first| first >= '\u{2E80}');
+            (unspaced || !letter(before) && !letter(after)).then_some((meaning, found.start()))
+        })
+    }
+}
+
+/// What an agent's closing words claim, if anything. That tests pass is the stronger claim.
+pub fn claim(words: &str) -> Option<Claim> {
+    static CLAIMS: LazyLock<Phrases<Claim>> =
+        LazyLock::new(|| Phrases::new(&[(Claim::Checked, CHECKED), (Claim::Done, DONE)]));
+    let words = plain(words);
+    let mut done = None;
+    for (claim, at) in CLAIMS.find(&words) {
+        if !negated(&words, at) {
+            match claim {
+                Claim::Checked => return Some(Claim::Checked),
+                Claim::Done => done = Some(Claim::Done),
+            }
+        }
+    }
+    done
 }
 
 /// How a person's words take what was done.
@@ -222,33 +262,34 @@ pub enum Reaction {
     Abandoned,
 }
 
-/// How a person's words take what was done, if they say. A long text is a task, not a reaction.
+/// How a person's words take what was done, if they say. A complaint outweighs thanks; a long text is a task.
 pub fn reaction(words: &str) -> Option<Reaction> {
-    let words = lowered(words);
-    if finds(&words, FRUSTRATED).is_some() {
-        return Some(Reaction::Frustrated);
+    static REACTIONS: LazyLock<Phrases<Reaction>> = LazyLock::new(|| {
+        Phrases::new(&[
+            (Reaction::Accepted, ACCEPTED),
+            (Reaction::Frustrated, FRUSTRATED),
+            (Reaction::Abandoned, ABANDONED),
+        ])
+    });
+    let words = plain(words);
+    let (mut abandoned, mut accepted) = (false, false);
+    for (reaction, at) in REACTIONS.find(&words) {
+        match reaction {
+            Reaction::Frustrated => return Some(Reaction::Frustrated),
+            Reaction::Abandoned => abandoned = true,
+            Reaction::Accepted => accepted |= !negated(&words, at),
+        }
     }
-    if finds(&words, ABANDONED).is_some() {
+    if abandoned {
         return Some(Reaction::Abandoned);
     }
     let short = words.chars().take(161).count() <= 160;
-    (short && finds(&words, ACCEPTED).is_some_and(|at| !negated(&words, at))).then_some(Reaction::Accepted)
+    (short && accepted).then_some(Reaction::Accepted)
 }
 
-fn lowered(words: &str) -> String {
-    words.to_lowercase().replace('’', "'")
-}
-
-/// The place of the first phrase that stands at word edges.
-fn finds(words: &str, phrases: &[&str]) -> Option<usize> {
-    phrases.iter().find_map(|phrase| {
-        words.match_indices(phrase).map(|(at, _)| at).find(|&at| {
-            let before = words.get(..at).and_then(|before| before.chars().next_back());
-            let after = words.get(at + phrase.len()..).and_then(|after| after.chars().next());
-            // Chinese and Japanese do not put spaces between words.
-            !phrase.is_ascii() && !phrase.contains(' ') || !letter(before) && !letter(after)
-        })
-    })
+/// Words with plain apostrophes, and in lower case where that takes more than ASCII.
+fn plain(words: &str) -> Cow<'_, str> {
+    if words.is_ascii() { Cow::Borrowed(words) } else { Cow::Owned(words.to_lowercase().replace('’', "'")) }
 }
 
 fn letter(character: Option<char>) -> bool {
@@ -261,9 +302,9 @@ fn negated(words: &str, at: usize) -> bool {
     let sentence = before.rsplit(['.', '!', '?', '\n', ';']).next().unwrap_or_default();
     let mut last = sentence.split_whitespace().rev().take(4);
     last.any(|word| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'');
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'').to_ascii_lowercase();
         matches!(
-            word,
+            word.as_str(),
             "not"
                 | "no"
                 | "never"

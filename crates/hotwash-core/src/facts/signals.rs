@@ -6,13 +6,15 @@ use super::claims::{Reaction, reaction};
 use super::value::{Cited, facts};
 use crate::sessions::{Event, EventId, Kind};
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+use whatlang::Detector;
 
 /// Failure signals count in the last turns only.
 const LAST_TURNS: u32 = 3;
 /// A reaction stands at the beginning of what a person says.
 const REACTION_BYTES: usize = 600;
 /// Enough words to tell a language.
-const LANGUAGE_BYTES: usize = 2000;
+const LANGUAGE_BYTES: usize = 400;
 
 facts! {
     /// What people said of it.
@@ -89,8 +91,29 @@ fn language(words: &str) -> Option<String> {
     if prose.chars().filter(|c| c.is_alphabetic()).count() < 12 {
         return None;
     }
-    let info = whatlang::detect(&prose)?;
+    if is_english(&prose) {
+        return Some("eng".to_string());
+    }
+    let info = DETECTOR.detect(&prose)?;
     (info.is_reliable() || info.confidence() > 0.5).then(|| info.lang().code().to_string())
+}
+
+/// Languages that people are known to talk to agents in. Each further one makes every other less certain.
+static DETECTOR: LazyLock<Detector> = LazyLock::new(|| {
+    use whatlang::Lang::{Ara, Cmn, Deu, Eng, Fra, Hin, Ita, Jpn, Kor, Nld, Pol, Por, Rus, Spa, Swe, Tur, Ukr, Vie};
+    Detector::with_allowlist(vec![
+        Ara, Cmn, Deu, Eng, Fra, Hin, Ita, Jpn, Kor, Nld, Pol, Por, Rus, Spa, Swe, Tur, Ukr, Vie,
+    ])
+});
+
+/// Whether words are plainly English: nothing but ASCII, and one in eight a word that only English has.
+/// Telling languages apart in earnest costs more than reading the whole transcript.
+fn is_english(prose: &str) -> bool {
+    const ENGLISH: &[&str] =
+        &["the", "and", "is", "it", "to", "of", "that", "this", "with", "for", "you", "we", "not", "should", "what"];
+    let words = prose.split(' ').count();
+    let english = prose.split(' ').filter(|word| ENGLISH.contains(word)).count();
+    prose.is_ascii() && english >= 2 && english * 8 >= words
 }
 
 #[cfg(test)]

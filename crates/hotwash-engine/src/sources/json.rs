@@ -32,8 +32,9 @@ impl<'a> Cursor<'a> {
     pub(crate) fn peek(&mut self) -> Option<u8> {
         loop {
             match self.bytes.get(self.at) {
+                Some(&byte) if byte > b' ' => return Some(byte),
                 Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
-                next => return next.copied(),
+                other => return other.copied(),
             }
         }
     }
@@ -50,10 +51,10 @@ impl<'a> Cursor<'a> {
             if self.peek() != Some(b'"') {
                 return Err(Malformed);
             }
-            let key = self.inside()?;
+            let (key, escapes) = self.inside_with_escapes()?;
             self.expect(b':')?;
             self.peek();
-            if key.contains(&b'\\') {
+            if escapes {
                 let key: Cow<'_, str> = Text::json(key).to_str();
                 each(self, key.as_bytes())?;
             } else {
@@ -238,17 +239,48 @@ impl<'a> Cursor<'a> {
     /// At an opening quote: the inside of the string.
     #[inline]
     fn inside(&mut self) -> Result<&'a [u8]> {
+        Ok(self.inside_with_escapes()?.0)
+    }
+
+    /// At an opening quote: the inside of the string, and whether it holds a backslash; a long one may be said to
+    /// hold one when it does not.
+    ///
+    /// Most strings are keys, ids and numbers in disguise: they end within a few words, which are looked at eight bytes
+    /// at a time, right here. The long ones are `memchr`'s.
+    #[inline]
+    fn inside_with_escapes(&mut self) -> Result<(&'a [u8], bool)> {
         let from = self.at + 1;
         let mut at = from;
+        for _ in 0..6 {
+            let Some(word) = self.bytes.get(at..at + 8) else { break };
+            let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
+            let quotes = bytes_equal(word, b'"');
+            let slashes = bytes_equal(word, b'\\');
+            if slashes != 0 && slashes.trailing_zeros() < quotes.trailing_zeros() {
+                break; // an escape comes first
+            }
+            if quotes != 0 {
+                let end = at + (quotes.trailing_zeros() / 8) as usize;
+                self.at = end + 1;
+                return Ok((&self.bytes[from..end], false));
+            }
+            at += 8;
+        }
+        self.long_inside(from, at)
+    }
+
+    /// The rest of a string whose first bytes hold neither a quote nor a backslash.
+    fn long_inside(&mut self, from: usize, mut at: usize) -> Result<(&'a [u8], bool)> {
         loop {
             at += memchr::memchr(b'"', self.bytes.get(at..).unwrap_or_default()).ok_or(Malformed)?;
             // A quote behind an odd number of backslashes is escaped. Looking back from quotes is cheaper than
             // stopping at every backslash: code has far more line ends than quotes.
-            let slashes = self.bytes[from..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            let before = &self.bytes[from..at];
             at += 1;
-            if slashes % 2 == 0 {
+            if before.last() != Some(&b'\\') || before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
+            {
                 self.at = at;
-                return Ok(&self.bytes[from..at - 1]);
+                return Ok((&self.bytes[from..at - 1], true));
             }
         }
     }
@@ -256,11 +288,18 @@ impl<'a> Cursor<'a> {
     /// A number, `true`, `false` or `null`.
     fn scalar(&mut self) -> Result<()> {
         let rest = &self.bytes[self.at..];
-        for word in [&b"true"[..], b"false", b"null"] {
-            if rest.starts_with(word) {
-                self.at += word.len();
-                return Ok(());
+        let word: &[u8] = match rest.first() {
+            Some(b't') => b"true",
+            Some(b'f') => b"false",
+            Some(b'n') => b"null",
+            _ => b"",
+        };
+        if !word.is_empty() {
+            if !rest.starts_with(word) {
+                return Err(Malformed);
             }
+            self.at += word.len();
+            return Ok(());
         }
         let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let mut end = usize::from(rest.first() == Some(&b'-'));
@@ -287,6 +326,14 @@ impl<'a> Cursor<'a> {
         self.at += end;
         Ok(())
     }
+}
+
+/// For each byte of a word that equals `byte`, its highest bit; the lowest such bit is always right.
+#[inline]
+fn bytes_equal(word: u64, byte: u8) -> u64 {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    let zeros = word ^ (LOW * u64::from(byte));
+    zeros.wrapping_sub(LOW) & !zeros & (LOW << 7)
 }
 
 #[cfg(test)]

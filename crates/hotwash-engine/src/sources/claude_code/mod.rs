@@ -6,6 +6,7 @@ pub mod read;
 pub(crate) mod record;
 
 use crate::stores::Role;
+use hotwash_core::facts::Facts;
 use read::Transcript;
 use std::path::Path;
 
@@ -18,8 +19,7 @@ pub const JUDGE_FOLDER: &str = "hotwash/judge";
 pub const JUDGE_MARK: &str = "<hotwash-judge";
 
 /// What a transcript is, by its name and by what is in it.
-pub fn role(path: &Path, transcript: &Transcript) -> Role {
-    let facts = transcript.ledger.finish(hotwash_core::prices::shipped());
+pub fn role(path: &Path, transcript: &Transcript, facts: &Facts) -> Role {
     let identity = transcript.ledger.identity();
     let words = transcript.ledger.words();
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -78,10 +78,17 @@ impl Transcript {
     }
 
     /// Reads on to the end. `unfinished` is shown the state before a last line without a newline, which may yet grow.
-    pub fn read(&mut self, input: &mut dyn Read, unfinished: impl FnOnce(&Self)) -> io::Result<()> {
+    ///
+    /// `window` is working memory that may be used again for the next transcript.
+    pub fn read(
+        &mut self,
+        input: &mut dyn Read,
+        window: &mut Window,
+        unfinished: impl FnOnce(&Self),
+    ) -> io::Result<()> {
         let offset = self.offset;
         let mut ended = 0;
-        let mut lines = Lines::default();
+        let mut lines = Lines::new(window);
         loop {
             match lines.next(input)? {
                 Line::Whole(line) => {
@@ -112,7 +119,8 @@ impl Transcript {
 
 /// The records of a transcript that have an id, in order, with their times.
 pub fn records(input: &mut dyn Read) -> io::Result<copies::Records> {
-    let mut lines = Lines::default();
+    let mut window = Window::default();
+    let mut lines = Lines::new(&mut window);
     let mut records = Vec::new();
     loop {
         match lines.next(input)? {
@@ -172,16 +180,23 @@ enum Line<'b> {
     End,
 }
 
+/// Working memory for reading.
+#[derive(Clone, Debug, Default)]
+pub struct Window(Vec<u8>);
+
 /// Cuts input into lines through one window that grows only for a line that needs it.
-#[derive(Default)]
-struct Lines {
-    buffer: Vec<u8>,
+struct Lines<'w> {
+    buffer: &'w mut Vec<u8>,
     from: usize,
     to: usize,
     done: bool,
 }
 
-impl Lines {
+impl<'w> Lines<'w> {
+    fn new(window: &'w mut Window) -> Self {
+        Lines { buffer: &mut window.0, from: 0, to: 0, done: false }
+    }
+
     fn next(&mut self, input: &mut dyn Read) -> io::Result<Line<'_>> {
         let mut searched = self.from;
         loop {
@@ -212,11 +227,12 @@ impl Lines {
             self.buffer.resize(WINDOW, 0);
         } else if open == 0 && self.buffer.len() > WINDOW * 4 {
             // The long line is over: give its room back.
-            self.buffer = vec![0; WINDOW];
+            *self.buffer = vec![0; WINDOW];
         } else {
             self.buffer.copy_within(self.from..self.to, 0);
             if open * 2 > self.buffer.len() {
-                self.buffer.resize(self.buffer.len() * 2, 0);
+                let doubled = self.buffer.len() * 2;
+                self.buffer.resize(doubled, 0);
             }
         }
         (self.from, self.to) = (0, open);
@@ -238,7 +254,7 @@ impl Lines {
     /// Throws a line over the limit away, up to and with its newline.
     fn pass_over(&mut self, input: &mut dyn Read) -> io::Result<Line<'_>> {
         let mut length = (self.to - self.from) as u64;
-        self.buffer = vec![0; WINDOW];
+        *self.buffer = vec![0; WINDOW];
         loop {
             (self.from, self.to) = (0, 0);
             self.fill(input)?;
@@ -271,7 +287,8 @@ mod tests {
     }
 
     fn cut(input: &[u8], step: usize) -> Vec<String> {
-        let (mut lines, mut drip) = (Lines::default(), Drip(input, step));
+        let mut window = Window::default();
+        let (mut lines, mut drip) = (Lines::new(&mut window), Drip(input, step));
         let mut seen = Vec::new();
         loop {
             match lines.next(&mut drip).unwrap() {

@@ -190,6 +190,14 @@ impl Store {
         })
     }
 
+    /// Which of the transcripts that stood in a place was read last.
+    pub fn version(&self, path: &str) -> Result<Option<u32>> {
+        self.read(|connection| {
+            let sql = "SELECT version FROM files WHERE path = ?1";
+            connection.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()
+        })
+    }
+
     /// How many files there are of each role.
     pub fn roles(&self) -> Result<BTreeMap<Role, u64>> {
         self.read(|connection| {
