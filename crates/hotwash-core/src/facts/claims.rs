@@ -3,7 +3,7 @@
 //! Phrases are data, looked for in lower case at word edges. The lists are short on purpose: a phrase that is usually
 //! meant otherwise costs more than one that is missed.
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -215,6 +215,7 @@ impl<M: Copy> Phrases<M> {
             lists.iter().flat_map(|(meaning, list)| list.iter().map(move |phrase| (*phrase, *meaning))).collect();
         let automaton = AhoCorasickBuilder::new()
             .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
             .build(meanings.iter().map(|(phrase, _)| phrase))
             .ok();
         Phrases { automaton, meanings }

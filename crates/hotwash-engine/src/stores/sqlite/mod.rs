@@ -8,7 +8,7 @@ mod schema;
 use super::{Archived, Entry, FileState, Form, Lookup, Query, Role, Row, Usage};
 use hotwash_core::facts::{Cost, Facts, Tokens};
 use hotwash_core::redaction::{Rules, redact_facts, restore};
-use hotwash_core::scores::{Grade, Overall, Provenance, Score};
+use hotwash_core::scores::{Grade, Overall, Provenance, Reading, Score};
 use hotwash_core::sessions::{Key, Session, SessionId, SessionKind, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::collections::{BTreeMap, HashMap};
@@ -414,13 +414,9 @@ impl Store {
             facts: redact_facts(facts, &self.rules),
             progress: serde_json::from_str(&progress).map_err(|error| json_error(&error))?,
         };
-        let grade = match row.get::<_, Option<String>>("scores")? {
+        let grade = match row.get::<_, Option<String>>("readings")? {
             None => None,
-            Some(scores) => Some(Grade {
-                scores: serde_json::from_str::<Vec<Score>>(&scores).map_err(|error| json_error(&error))?,
-                overall: serde_json::from_str::<Overall>(&row.get::<_, String>("overall")?)
-                    .map_err(|error| json_error(&error))?,
-            }),
+            Some(readings) => Some(grade(row, &readings)?),
         };
         let with_subagents = with_subagents(&session, children);
         Ok(Row { session, path: row.get("path")?, version: row.get("version")?, grade, with_subagents })
@@ -440,10 +436,33 @@ impl Store {
     }
 }
 
-const SELECT_ROW: &str = "SELECT s.*, g.scores, g.overall FROM sessions s
+const SELECT_ROW: &str = "SELECT s.*, g.rubric, g.rubric_hash, g.judge, g.judge_version, g.model, g.prompt_hash,
+    g.readings, g.overall FROM sessions s
     LEFT JOIN grades g ON g.session = s.id AND g.rubric_hash = ?1 AND g.judge = 'offline'
         AND g.judge_version = (SELECT max(judge_version) FROM grades l
             WHERE l.session = s.id AND l.rubric_hash = ?1 AND l.judge = 'offline')";
+
+/// A grade as it was kept.
+fn grade(row: &rusqlite::Row<'_>, readings: &str) -> rusqlite::Result<Grade> {
+    let some = |text: String| Some(text).filter(|text| !text.is_empty());
+    let provenance = Provenance {
+        judge: row.get("judge")?,
+        judge_version: row.get("judge_version")?,
+        model: some(row.get("model")?),
+        rubric: row.get("rubric")?,
+        rubric_hash: row.get("rubric_hash")?,
+        prompt_hash: some(row.get("prompt_hash")?),
+    };
+    let readings: Vec<(String, Reading)> = serde_json::from_str(readings).map_err(|error| json_error(&error))?;
+    let overall: String = row.get("overall")?;
+    Ok(Grade {
+        scores: readings
+            .into_iter()
+            .map(|(dimension, reading)| Score { dimension, reading, provenance: provenance.clone() })
+            .collect(),
+        overall: serde_json::from_str(&overall).map_err(|error| json_error(&error))?,
+    })
+}
 
 fn put_entry(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
     let Entry { file, role, rewritten, reading, keys, checkpoint, session } = entry;
@@ -526,10 +545,12 @@ fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> ru
         Overall::TooFew { .. } => (None, None),
     };
     let json = |error: &serde_json::Error| json_error(error);
+    let readings: Vec<(&str, &Reading)> =
+        grade.scores.iter().map(|score| (score.dimension.as_str(), &score.reading)).collect();
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO grades (session, rubric, rubric_hash, judge, judge_version, model, prompt_hash,
-             thousandths, tier, scores, overall) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             thousandths, tier, overall, readings) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?
         .execute(params![
             id.0,
@@ -541,8 +562,8 @@ fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> ru
             prompt_hash.as_deref().unwrap_or_default(),
             thousandths,
             tier,
-            serde_json::to_string(&grade.scores).map_err(|error| json(&error))?,
-            serde_json::to_string(&grade.overall).map_err(|error| json(&error))?
+            serde_json::to_string(&grade.overall).map_err(|error| json(&error))?,
+            serde_json::to_string(&readings).map_err(|error| json(&error))?
         ])?;
     Ok(())
 }

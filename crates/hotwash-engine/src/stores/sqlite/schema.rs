@@ -17,7 +17,6 @@ pub(super) const STEPS: &[&str] = &[r"
         keys BLOB NOT NULL,
         checkpoint BLOB
     );
-    CREATE INDEX files_by_session ON files (session) WHERE session IS NOT NULL;
 
     CREATE TABLE sessions (
         id TEXT PRIMARY KEY NOT NULL,
@@ -35,7 +34,6 @@ pub(super) const STEPS: &[&str] = &[r"
         progress TEXT NOT NULL
     );
     CREATE INDEX sessions_by_time ON sessions (kind, to_ms);
-    CREATE INDEX sessions_by_recorded ON sessions (recorded);
 
     -- Every column of the key says where a grade comes from; an empty text stands for 'has none'.
     CREATE TABLE grades (
@@ -48,8 +46,9 @@ pub(super) const STEPS: &[&str] = &[r"
         prompt_hash TEXT NOT NULL,
         thousandths INTEGER,
         tier TEXT,
-        scores TEXT NOT NULL,
         overall TEXT NOT NULL,
+        -- Readings by dimension, in the rubric's order; where they come from is said once, above.
+        readings TEXT NOT NULL,
         PRIMARY KEY (session, rubric_hash, judge, judge_version, model, prompt_hash)
     );
 
