@@ -17,6 +17,12 @@ impl Picodollars {
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e12
     }
+
+    /// Both together. Stops at the largest amount, which only a damaged transcript reaches.
+    #[must_use]
+    pub fn plus(self, other: Picodollars) -> Picodollars {
+        Picodollars(self.0.saturating_add(other.0))
+    }
 }
 
 /// Prices by model.
@@ -86,15 +92,16 @@ impl Prices {
         }
         let prices = self.find(model)?;
         let price = prices.iter().rev().find(|price| usage.context() > price.above).or(prices.first())?;
-        let part = |tokens: u64, dollars: f64| tokens * (dollars * 1e6).round() as u64;
+        let part = |tokens: u64, dollars: f64| Picodollars(tokens.saturating_mul((dollars * 1e6).round() as u64));
         let hour = usage.cache_write_1h.min(usage.cache_write);
-        Some(Picodollars(
-            part(usage.input, price.input)
-                + part(usage.cache_write - hour, price.cache_write_5m)
-                + part(hour, price.cache_write_1h)
-                + part(usage.cache_read, price.cache_read)
-                + part(usage.output, price.output),
-        ))
+        let parts = [
+            part(usage.input, price.input),
+            part(usage.cache_write - hour, price.cache_write_5m),
+            part(hour, price.cache_write_1h),
+            part(usage.cache_read, price.cache_read),
+            part(usage.output, price.output),
+        ];
+        Some(parts.into_iter().fold(Picodollars(0), Picodollars::plus))
     }
 
     /// A model by its id, without a provider's prefix, a date, or a variant mark.
@@ -113,6 +120,13 @@ impl Prices {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn absurd_counts_stop_at_the_largest_amount() {
+        let usage = Usage { input: u64::MAX / 4, output: u64::MAX / 4, ..Usage::default() };
+        let model = shipped().models.keys().next().unwrap();
+        assert_eq!(shipped().cost(model, &usage), Some(Picodollars(u64::MAX)));
+    }
 
     fn dollars(model: &str, usage: Usage) -> Option<f64> {
         shipped().cost(model, &usage).map(Picodollars::dollars)

@@ -60,7 +60,11 @@ impl<'a> Text<'a> {
         if self.bytes == word.as_bytes() {
             return true;
         }
-        self.form == Form::Json && memchr::memchr(b'\\', self.bytes).is_some() && self.to_str() == word
+        // Escapes only ever make a text longer, so one of the word's length or less is not the word in disguise.
+        self.form == Form::Json
+            && self.bytes.len() > word.len()
+            && memchr::memchr(b'\\', self.bytes).is_some()
+            && self.to_str() == word
     }
 
     /// A decoded text of at most about `bytes` bytes from the start: cheap to call on a text of megabytes.
@@ -83,6 +87,13 @@ fn cut_front(bytes: &[u8], limit: usize) -> &[u8] {
     // A backslash within the last bytes could begin an escape that the cut would split (at most `\ud83d\ude00`).
     if let Some(at) = memchr::memrchr(b'\\', &bytes[end.saturating_sub(12)..end]) {
         end = end.saturating_sub(12) + at;
+        // The second half of a surrogate pair goes with the first.
+        if let Some(first) = end.checked_sub(6)
+            && bytes[first..].starts_with(b"\\u")
+            && hex4(&bytes[first + 2..end]).is_some_and(|unit| low_half(unit, &bytes[end..]).is_some())
+        {
+            end = first;
+        }
         while end > 0 && bytes[end - 1] == b'\\' {
             end -= 1;
         }
@@ -253,6 +264,15 @@ mod tests {
             assert_eq!(Text::json(raw.as_bytes()).to_str(), text, "{raw}");
         }
         assert_eq!(Text::json(b"a\xffb").to_str(), "a\u{FFFD}b");
+    }
+
+    #[test]
+    fn cutting_never_splits_a_pair() {
+        let text = Text::json(br"a\ud83d\ude00bc\\\ud83d\ude00\ud83d\ude00defghij\ud83d");
+        let whole = text.to_str();
+        for limit in 0..80 {
+            assert!(whole.starts_with(&*text.head(limit)), "{limit}: {}", text.head(limit));
+        }
     }
 
     proptest! {

@@ -110,14 +110,18 @@ fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
     if out.last() != Some(&b'{') {
         out.push(b',');
     }
-    out.extend_from_slice(format!("\"{name}\":{{").as_bytes());
+    for part in ["\"", name, "\":{"] {
+        out.extend_from_slice(part.as_bytes());
+    }
     let empty = out.len();
     group.each(&mut |manual, value| {
         if !value.is_nothing() {
             if out.last() != Some(&b'{') {
                 out.push(b',');
             }
-            out.extend_from_slice(format!("\"{}\":", manual.name).as_bytes());
+            for part in ["\"", manual.name, "\":"] {
+                out.extend_from_slice(part.as_bytes());
+            }
             value.stored(out);
         }
     });
@@ -206,9 +210,12 @@ pub(crate) fn text_hash(text: &str) -> u64 {
 
 /// The hash of a line with its white space folded, or nothing for a line that says nothing (a brace, a blank).
 pub(crate) fn line_hash(line: &[u8]) -> Option<u64> {
-    let folded: Vec<u8> = line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let says = folded.iter().filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count();
-    (says >= 3).then(|| xxh3_64(&folded))
+    let (mut hash, mut says) = (0u64, 0);
+    for &byte in line.iter().filter(|byte| !byte.is_ascii_whitespace()) {
+        says += usize::from(byte.is_ascii_alphanumeric() || byte >= 0x80);
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23);
+    }
+    (says >= 3).then_some(hash)
 }
 
 #[cfg(test)]

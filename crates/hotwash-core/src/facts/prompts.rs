@@ -83,7 +83,7 @@ impl Fold for Prompts {
                     PromptVia::WithResult => facts.human_prompts_in_tool_result_lines += 1,
                     PromptVia::Queued => facts.human_prompts_in_attachments += 1,
                 }
-                self.said.insert(text_hash(&prompt.words()));
+                self.said.insert(text_hash(prompt.words));
             }
             Kind::PlanApproval(_) => {
                 facts.plan_prompts.push(id);

@@ -51,7 +51,7 @@ impl Fold for Signals {
         match &event.kind {
             Kind::Prompt(prompt) => {
                 self.turn += 1;
-                let words = prompt.words();
+                let words = prompt.words;
                 let opening = words.char_indices().take_while(|(at, _)| *at < REACTION_BYTES).last();
                 let opening = opening.and_then(|(at, c)| words.get(..at + c.len_utf8())).unwrap_or_default();
                 match reaction(opening) {
@@ -87,14 +87,15 @@ fn language(words: &str) -> Option<String> {
         .split_whitespace()
         .filter(|word| !word.contains(['/', '_', '`', '=', '{', '<', '(', '\\', '@']) && !word.contains("::"))
         .collect();
-    let prose = prose.join(" ");
-    if prose.chars().filter(|c| c.is_alphabetic()).count() < 12 {
+    if prose.iter().map(|word| word.len()).sum::<usize>() < 12 {
         return None;
     }
-    if is_english(&prose) {
-        return Some("eng".to_string());
+    // Telling languages apart in earnest costs more than reading the rest of the transcript, and most prompts are
+    // plain ASCII, where a few small words tell as much.
+    if prose.iter().all(|word| word.is_ascii()) {
+        return by_small_words(&prose).map(str::to_string);
     }
-    let info = DETECTOR.detect(&prose)?;
+    let info = DETECTOR.detect(&prose.join(" "))?;
     (info.is_reliable() || info.confidence() > 0.5).then(|| info.lang().code().to_string())
 }
 
@@ -106,14 +107,31 @@ static DETECTOR: LazyLock<Detector> = LazyLock::new(|| {
     ])
 });
 
-/// Whether words are plainly English: nothing but ASCII, and one in eight a word that only English has.
-/// Telling languages apart in earnest costs more than reading the whole transcript.
-fn is_english(prose: &str) -> bool {
-    const ENGLISH: &[&str] =
-        &["the", "and", "is", "it", "to", "of", "that", "this", "with", "for", "you", "we", "not", "should", "what"];
-    let words = prose.split(' ').count();
-    let english = prose.split(' ').filter(|word| ENGLISH.contains(word)).count();
-    prose.is_ascii() && english >= 2 && english * 8 >= words
+/// Small words that stand in almost every sentence of a language and are rare in the others.
+const SMALL_WORDS: &[(&str, &[&str])] = &[
+    ("eng", &["the", "and", "is", "it", "to", "of", "that", "this", "with", "you", "not", "should", "what", "please"]),
+    ("deu", &["der", "die", "das", "und", "ist", "nicht", "ein", "eine", "bitte", "mit", "auf", "wir", "den", "noch"]),
+    ("fra", &["le", "la", "les", "et", "est", "une", "des", "pas", "dans", "pour", "vous", "sur", "avec", "du"]),
+    ("spa", &["el", "los", "las", "una", "por", "para", "con", "que", "esta", "hay", "pero", "del", "como", "esto"]),
+    ("por", &["os", "uma", "para", "com", "que", "isso", "esse", "mas", "do", "da", "dos", "por", "favor", "como"]),
+    ("ita", &["il", "gli", "che", "una", "per", "con", "non", "questo", "della", "del", "sono", "anche", "ma", "di"]),
+    ("nld", &["het", "een", "en", "niet", "van", "dat", "voor", "met", "maar", "zijn", "naar", "ook", "deze", "wat"]),
+];
+
+/// The language with the most small words: at least two, and more than any other has.
+fn by_small_words(prose: &[&str]) -> Option<&'static str> {
+    let mut hits: Vec<(usize, &str)> = SMALL_WORDS
+        .iter()
+        .map(|(language, small)| {
+            let is_small = |word: &&&str| {
+                let word = word.trim_matches(|c: char| !c.is_ascii_alphabetic());
+                small.iter().any(|small| small.eq_ignore_ascii_case(word))
+            };
+            (prose.iter().filter(is_small).count(), *language)
+        })
+        .collect();
+    hits.sort_by_key(|(hits, _)| std::cmp::Reverse(*hits));
+    (hits[0].0 >= 2 && hits[0].0 > hits[1].0).then_some(hits[0].1)
 }
 
 #[cfg(test)]
@@ -132,6 +150,15 @@ mod tests {
     fn the_language_of_the_prompts() {
         let facts = facts_of("e1 user Bitte behebe den Fehler in der Anmeldung und schreibe einen Test dafür");
         assert_eq!(facts.signals.natural_language.as_deref(), Some("deu"));
+        for (words, expected) in [
+            ("the parser is broken, please look at it", Some("eng")),
+            ("bitte schau dir das an, es geht nicht", Some("deu")),
+            ("パーサーが壊れています。直してください", Some("jpn")),
+            ("cargo test --workspace src/main.rs", None),
+        ] {
+            let facts = facts_of(&format!("e1 user {words}"));
+            assert_eq!(facts.signals.natural_language.as_deref(), expected, "{words}");
+        }
         assert_eq!(facts_of("e1 user ok").signals.natural_language, None);
     }
 }

@@ -45,8 +45,7 @@ pub(crate) fn facts_of(story: &str) -> Facts {
         let mut tell = |kind| ledger.event(&Event { origin: &origin, kind });
         match verb {
             "user" => {
-                let body = Body::One(Text::plain(rest));
-                tell(Kind::Prompt(Prompt { body, skip: 0, via: PromptVia::Typed, images: 0 }));
+                tell(Kind::Prompt(Prompt { words: rest, via: PromptVia::Typed, images: 0 }));
             }
             "says" => tell(Kind::Says(Text::plain(rest))),
             "compact" => tell(Kind::Compaction(Compaction::Auto)),

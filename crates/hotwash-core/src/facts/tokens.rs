@@ -81,7 +81,7 @@ impl Cost {
 
     /// Adds another.
     pub fn add(&mut self, other: &Cost) {
-        self.known.0 += other.known.0;
+        self.known = self.known.plus(other.known);
         for model in &other.unpriced {
             if let Err(at) = self.unpriced.binary_search(model) {
                 self.unpriced.insert(at, model.clone());
@@ -232,7 +232,7 @@ impl TokenFold {
         for (model, usage) in messages {
             let model = &self.models[usize::from(*model)];
             match prices.cost(model, usage) {
-                Some(price) => cost.known.0 += price.0,
+                Some(price) => cost.known = cost.known.plus(price),
                 None => cost.add(&Cost { unpriced: vec![model.to_string()], ..Cost::default() }),
             }
         }

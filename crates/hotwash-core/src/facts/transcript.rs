@@ -117,7 +117,7 @@ impl Fold for Transcript {
         }
         match &event.kind {
             Kind::Prompt(prompt) => {
-                let words = kept(&prompt.words());
+                let words = kept(prompt.words);
                 self.prompts.extend(origin.key);
                 if self.first_prompt.is_none() {
                     self.first_prompt = Some((origin.id, origin.key));

@@ -31,8 +31,8 @@ pub struct Key(pub u64);
 impl Key {
     /// The key of an id.
     pub fn of(id: Text<'_>) -> Key {
-        // An id is hashed as recorded unless it holds escapes, which no client writes.
-        if memchr::memchr(b'\\', id.raw()).is_none() {
+        // An id is hashed as recorded unless it holds something to decode, which no client writes.
+        if id.raw().iter().all(|byte| byte.is_ascii() && *byte != b'\\') {
             return Key(xxh3_64(id.raw()));
         }
         Key(xxh3_64(id.to_str().as_bytes()))
@@ -127,22 +127,12 @@ pub enum Kind<'a> {
 /// Words of a person.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt<'a> {
-    /// What was said, with leading client blocks still in front.
-    pub body: Body<'a>,
-    /// How much of the first text is client blocks, in decoded bytes.
-    pub skip: usize,
+    /// The person's own words, without what the client put in front of them; empty where a picture says it all.
+    pub words: &'a str,
     /// The road it took.
     pub via: PromptVia,
     /// Pictures that came along.
     pub images: u32,
-}
-
-impl Prompt<'_> {
-    /// The person's own words.
-    pub fn words(&self) -> String {
-        let text = self.body.to_str();
-        text.get(self.skip..).unwrap_or(&text).trim().to_string()
-    }
 }
 
 /// The road a prompt took.

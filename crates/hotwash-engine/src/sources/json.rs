@@ -3,7 +3,8 @@
 //! Transcripts are gigabytes of long strings that nothing needs, so the cursor never builds a tree and never decodes a
 //! string it passes over: it looks for the closing quote and goes on. The grammar outside strings is checked in full,
 //! because a broken record must not be taken for a whole one; inside strings anything goes, control characters, unknown
-//! escapes and invalid UTF-8 included. A value of an unexpected type is skipped, not an error.
+//! escapes and invalid UTF-8 included. A value of an unexpected type is skipped, not an error. Containers nest at most
+//! [`DEEPEST`] deep, the outermost counted, whether they are read or skipped; what goes deeper is malformed.
 
 use hotwash_core::text::Text;
 use std::borrow::Cow;
@@ -14,17 +15,25 @@ pub(crate) struct Malformed;
 
 type Result<T> = std::result::Result<T, Malformed>;
 
+/// How deep containers may nest: a word has as many bits.
+const DEEPEST: u32 = u128::BITS;
+
+/// Counts stop here: more than anything recorded counts, and little enough that sums of them stay within 64 bits.
+const LARGEST_COUNT: i64 = 1 << 40;
+
 /// A place in JSON text.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// How many containers are being read around this place. What readers ask for is never [`DEEPEST`] deep.
+    depth: u32,
 }
 
 impl<'a> Cursor<'a> {
     /// At the beginning.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Cursor { bytes, at: 0 }
+        Cursor { bytes, at: 0, depth: 0 }
     }
 
     /// The next byte that is no white space; none at the end.
@@ -47,6 +56,7 @@ impl<'a> Cursor<'a> {
             self.at += 1;
             return Ok(());
         }
+        self.depth += 1;
         loop {
             if self.peek() != Some(b'"') {
                 return Err(Malformed);
@@ -63,6 +73,7 @@ impl<'a> Cursor<'a> {
             if self.more(b'}')? {
                 continue;
             }
+            self.depth -= 1;
             return Ok(());
         }
     }
@@ -75,12 +86,14 @@ impl<'a> Cursor<'a> {
             self.at += 1;
             return Ok(());
         }
+        self.depth += 1;
         loop {
             self.peek();
             each(self)?;
             if self.more(b']')? {
                 continue;
             }
+            self.depth -= 1;
             return Ok(());
         }
     }
@@ -130,9 +143,14 @@ impl<'a> Cursor<'a> {
         Ok(text.parse().ok().or_else(|| text.parse::<f64>().ok().map(|number| number as i64)))
     }
 
-    /// A count: a number of at least zero, else zero.
+    /// A count; zero if the value is no number.
     pub(crate) fn count(&mut self) -> Result<u64> {
-        Ok(self.integer()?.map_or(0, |number| number.max(0) as u64))
+        Ok(self.count_if()?.unwrap_or(0))
+    }
+
+    /// A count, if the value is a number: at least zero, at most [`LARGEST_COUNT`].
+    pub(crate) fn count_if(&mut self) -> Result<Option<u64>> {
+        Ok(self.integer()?.map(|number| number.clamp(0, LARGEST_COUNT) as u64))
     }
 
     /// Skips a value and gives its bytes.
@@ -155,15 +173,16 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips an object or array, checking its grammar. The kinds of the containers around are bits of a word, so that
-    /// nothing recurses and nothing is allocated; what nests deeper than a word has bits is taken for malformed.
+    /// nothing recurses and nothing is allocated.
     fn skip_container(&mut self) -> Result<()> {
         let mut kinds: u128 = 0; // the lowest bit is the innermost container: 1 for an object
-        let mut depth = 0u32;
+        let mut depth = 0;
+        let deepest = DEEPEST - self.depth;
         loop {
             // A value is expected here.
             match self.peek() {
                 Some(open @ (b'{' | b'[')) => {
-                    if depth == u128::BITS {
+                    if depth == deepest {
                         return Err(Malformed);
                     }
                     self.at += 1;
@@ -245,21 +264,19 @@ impl<'a> Cursor<'a> {
     /// At an opening quote: the inside of the string, and whether it holds a backslash; a long one may be said to
     /// hold one when it does not.
     ///
-    /// Most strings are keys, ids and numbers in disguise: they end within a few words, which are looked at eight bytes
-    /// at a time, right here. The long ones are `memchr`'s.
+    /// Most strings are keys, ids and names: they end within a few dozen bytes, which are looked at eight at a time,
+    /// right here. The long ones are `memchr`'s.
     #[inline]
     fn inside_with_escapes(&mut self) -> Result<(&'a [u8], bool)> {
         let from = self.at + 1;
         let mut at = from;
-        for _ in 0..6 {
-            let Some(word) = self.bytes.get(at..at + 8) else { break };
-            let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
-            let quotes = bytes_equal(word, b'"');
-            let slashes = bytes_equal(word, b'\\');
-            if slashes != 0 && slashes.trailing_zeros() < quotes.trailing_zeros() {
-                break; // an escape comes first
-            }
-            if quotes != 0 {
+        while at < from + SHORT {
+            let Some(chunk) = self.bytes.get(at..at + 8).and_then(|chunk| chunk.try_into().ok()) else { break };
+            let (quotes, slashes) = marks(chunk);
+            if quotes | slashes != 0 {
+                if slashes.trailing_zeros() < quotes.trailing_zeros() {
+                    break; // an escape comes first
+                }
                 let end = at + (quotes.trailing_zeros() / 8) as usize;
                 self.at = end + 1;
                 return Ok((&self.bytes[from..end], false));
@@ -328,12 +345,20 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// For each byte of a word that equals `byte`, its highest bit; the lowest such bit is always right.
+/// Strings up to about this long are looked at in place.
+const SHORT: usize = 40;
+
+/// Where quotes and where backslashes stand in eight bytes: the highest bit of each such byte. The lowest of these bits
+/// is always right; above it a byte that differs in its last bit may be taken for one.
 #[inline]
-fn bytes_equal(word: u64, byte: u8) -> u64 {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    let zeros = word ^ (LOW * u64::from(byte));
-    zeros.wrapping_sub(LOW) & !zeros & (LOW << 7)
+fn marks(chunk: [u8; 8]) -> (u64, u64) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let word = u64::from_le_bytes(chunk);
+    let equal = |byte: u8| {
+        let zeros = word ^ (ONES * u64::from(byte));
+        zeros.wrapping_sub(ONES) & !zeros & (ONES << 7)
+    };
+    (equal(b'"'), equal(b'\\'))
 }
 
 #[cfg(test)]
@@ -343,6 +368,18 @@ mod tests {
     fn skips(text: &str) -> bool {
         let mut cursor = Cursor::new(text.as_bytes());
         cursor.skip().is_ok() && cursor.peek().is_none()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_first_mark_is_always_right(chunk: [u8; 8], byte in proptest::sample::select(vec![b'"', b'\\', b'#', b'!', b']'])) {
+            let chunk = chunk.map(|other| if other < 128 { other } else { byte });
+            let (quotes, slashes) = marks(chunk);
+            for (bits, wanted) in [(quotes, b'"'), (slashes, b'\\')] {
+                let first = (bits != 0).then(|| (bits.trailing_zeros() / 8) as usize);
+                proptest::prop_assert_eq!(first, chunk.iter().position(|byte| *byte == wanted));
+            }
+        }
     }
 
     #[test]
@@ -376,7 +413,7 @@ mod tests {
             r#"{"a":1,}"#,
             "[1,]",
             "[,1]",
-            r#"{a:1}"#,
+            r"{a:1}",
             "nul",
             "truely",
             "01",
@@ -398,7 +435,18 @@ mod tests {
     #[test]
     fn nesting_has_a_limit_and_no_stack() {
         assert!(skips(&format!("{}{}", "[".repeat(128), "]".repeat(128))));
+        assert!(!skips(&format!("{}{}", "[".repeat(129), "]".repeat(129))));
         assert!(!skips(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))));
+    }
+
+    #[test]
+    fn nesting_is_counted_from_the_outermost_container() {
+        for (depth, fits) in [(126, true), (127, false)] {
+            let text = format!(r#"{{"a":[{}{}],"b":{{}}}}"#, "[".repeat(depth), "]".repeat(depth));
+            let read = Cursor::new(text.as_bytes()).object(|cursor, _| cursor.array_or_skip(Cursor::skip));
+            assert_eq!(read.is_ok(), fits, "{depth}");
+            assert_eq!(skips(&text), fits, "{depth}");
+        }
     }
 
     #[test]
@@ -409,8 +457,7 @@ mod tests {
             .object(|cursor, key| {
                 seen.push(match key {
                     b"a" => format!("{:?}", cursor.text()?),
-                    b"b" => format!("{:?}", cursor.integer()?),
-                    b"c" => format!("{:?}", cursor.integer()?),
+                    b"b" | b"c" => format!("{:?}", cursor.integer()?),
                     _ => format!("{:?}", cursor.is_true()?),
                 });
                 Ok(())

@@ -9,13 +9,14 @@ use hotwash_core::sessions::{
     PromptVia, Timestamp, Tool,
 };
 use hotwash_core::text::{Body, Text};
+use std::borrow::Cow;
 
 /// Tells `tell` the events of a record, in order.
 pub(crate) fn events(record: &Record<'_>, line: u32, tell: &mut dyn FnMut(&Event<'_>)) {
     let origin = Origin {
         id: EventId(line),
         key: (!record.uuid.is_empty()).then(|| Key::of(record.uuid)),
-        at: Timestamp::parse(record.timestamp.raw()),
+        at: Timestamp::parse(&plain(record.timestamp)),
         cwd: record.cwd,
         version: record.version,
         session: record.session,
@@ -25,22 +26,31 @@ pub(crate) fn events(record: &Record<'_>, line: u32, tell: &mut dyn FnMut(&Event
         headless: record.entrypoint.is("sdk-cli"),
     };
     let mut tell = |kind: Kind<'_>| tell(&Event { origin: &origin, kind });
-    match record.kind.raw() {
+    match &*plain(record.kind) {
         b"assistant" => assistant(record, &mut tell),
         b"user" => user(record, &mut tell),
         b"progress" => progress(record, &mut tell),
         b"system" => system(record, &mut tell),
         b"attachment" => attachment(record, &mut tell),
         b"queue-operation" => queue(record, &mut tell),
-        b"ai-title" => tell(Kind::Title { text: record.title, by_person: false }),
-        b"custom-title" => tell(Kind::Title { text: record.title, by_person: true }),
+        b"ai-title" => tell(Kind::Title { text: record.ai_title, by_person: false }),
+        b"custom-title" => tell(Kind::Title { text: record.custom_title, by_person: true }),
         known if BOOKKEEPING.contains(&known) => tell(Kind::Activity),
         _ => tell(Kind::Unknown),
     }
 }
 
+/// The bytes of a text. Copies only where something is escaped, which a client may do with any character.
+fn plain(text: Text<'_>) -> Cow<'_, [u8]> {
+    if text.raw().contains(&b'\\') {
+        Cow::Owned(text.to_str().into_owned().into_bytes())
+    } else {
+        Cow::Borrowed(text.raw())
+    }
+}
+
 /// Record types that hold nothing to count.
-const BOOKKEEPING: &[&[u8]] = &[
+pub(super) const BOOKKEEPING: &[&[u8]] = &[
     b"file-history-snapshot",
     b"file-history-delta",
     b"last-prompt",
@@ -95,12 +105,13 @@ fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     }
     let blocks = match &message.content {
         Content::Blocks(blocks) => blocks.as_slice(),
+        // An API error is already told; its text is not the agent's.
+        Content::Text(_) if record.is_api_error => return,
         Content::Text(text) => return tell(Kind::Says(*text)),
         Content::None => &[],
     };
     for block in blocks {
-        match block.kind.raw() {
-            // An API error is already told; its text is not the agent's.
+        match &*plain(block.kind) {
             b"text" if !record.is_api_error => tell(Kind::Says(block.text)),
             b"thinking" | b"redacted_thinking" => tell(Kind::Thinking),
             b"tool_use" | b"server_tool_use" if !block.id.is_empty() => {
@@ -119,7 +130,7 @@ fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
 
 /// A tool by its name.
 fn tool(name: Text<'_>) -> Tool {
-    match name.raw() {
+    match &*plain(name) {
         b"Read" | b"NotebookRead" => Tool::Read,
         b"Edit" | b"MultiEdit" => Tool::Edit,
         b"Write" => Tool::Write,
@@ -216,23 +227,16 @@ const CLIENT_BEGINNINGS: &[&str] = &[
 
 const INTERRUPT: &str = "[Request interrupted by user";
 const PLAN: &str = "Implement the following plan:";
-/// Beginnings of what we look at before deciding: long enough for any mark, short enough for any text.
+/// How much of a long text is looked at to see what it is.
 const LOOK: usize = 4096;
+/// Longer than any mark that a text can begin with.
+const MARK: usize = 128;
 
 /// Words recorded as the person's: a prompt, a command, an interrupt, or the client's.
 fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(Kind<'_>)) {
-    let start = if body.parts().len() == 1 && body.len() > LOOK { body.head(LOOK) } else { body.to_str() };
-    let mut skip = client_blocks(&start);
-    let whole;
-    let words = if skip == start.len() && start.len() < body.len() {
-        // The blocks are longer than what was looked at.
-        whole = body.to_str();
-        skip = client_blocks(&whole);
-        whole.get(skip..).unwrap_or_default()
-    } else {
-        start.get(skip..).unwrap_or_default()
-    };
-    let words = words.trim_start();
+    let start = beginning(body);
+    let skip = client_blocks(&start);
+    let words = start.get(skip..).unwrap_or_default();
 
     if words.starts_with(INTERRUPT) {
         return tell(Kind::Interrupt);
@@ -264,7 +268,9 @@ fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mu
     if words.is_empty() && images == 0 {
         return tell(Kind::ClientText(*body));
     }
-    tell(Kind::Prompt(Prompt { body: *body, skip, via, images }));
+    let whole = if start.len() < body.len() { body.to_str() } else { start };
+    let words = whole.get(skip..).unwrap_or_default().trim();
+    tell(Kind::Prompt(Prompt { words, via, images }));
 }
 
 /// A slash command; the first versions of the client leave the slash out.
@@ -277,7 +283,19 @@ fn command(name: &str, via: CommandVia, tell: &mut dyn FnMut(Kind<'_>)) {
     }
 }
 
-/// How many bytes at the beginning are blocks that the client put there.
+/// As much of a text as decides what it is: all of it where it is short, or opens a tag, which may close anywhere.
+fn beginning<'a>(body: &Body<'a>) -> Cow<'a, str> {
+    if body.parts().len() == 1 && body.len() > LOOK {
+        let head = body.head(LOOK);
+        let words = head.trim_start();
+        if words.len() >= MARK && !words.starts_with('<') {
+            return head;
+        }
+    }
+    body.to_str()
+}
+
+/// How many bytes at the beginning are blocks that the client put there, and white space.
 fn client_blocks(text: &str) -> usize {
     let mut at = 0;
     loop {
@@ -305,7 +323,7 @@ fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
 }
 
 fn system(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
-    match record.subtype.raw() {
+    match &*plain(record.subtype) {
         b"compact_boundary" => {
             let manual = record.compact_trigger.is("manual");
             tell(Kind::Compaction(if manual { Compaction::Manual } else { Compaction::Auto }));
@@ -338,7 +356,7 @@ fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
 
 fn queue(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     let content = record.content;
-    let words = content.head(64);
+    let words = beginning(&Body::One(content));
     let words = words.trim_start();
     // Notices of background tasks are queued too, as JSON or as a tag; so are slash commands.
     let by_person = record.operation.is("enqueue") && !words.is_empty() && !words.starts_with(['{', '<', '/', '[']);

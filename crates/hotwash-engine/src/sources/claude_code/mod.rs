@@ -2,6 +2,8 @@
 
 pub(crate) mod decode;
 pub mod discover;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
 pub mod read;
 pub(crate) mod record;
 

@@ -1,6 +1,7 @@
 //! Reads a transcript once, line by line, in constant memory, and keeps what it needs to go on when the file grows.
 
-use super::{decode, record};
+use super::decode;
+use super::record::{self, Record};
 use crate::sources::json::Cursor;
 use hotwash_core::facts::Ledger;
 use hotwash_core::facts::calls::KeySet;
@@ -125,9 +126,8 @@ pub fn records(input: &mut dyn Read) -> io::Result<copies::Records> {
     loop {
         match lines.next(input)? {
             Line::Whole(line) | Line::Last(line) => {
-                let mut cursor = Cursor::new(line);
-                while cursor.peek() == Some(b'{') {
-                    let Ok(record) = record::read(&mut cursor) else { break };
+                let (mut cursor, mut record) = (Cursor::new(line), Record::default());
+                while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record).is_ok() {
                     if !record.uuid.is_empty() {
                         records.push((Key::of(record.uuid), Timestamp::parse(record.timestamp.raw())));
                     }
@@ -147,17 +147,16 @@ pub(crate) fn read_line(
     seen: &mut KeySet<Key>,
     tell: &mut dyn FnMut(&Event<'_>),
 ) {
-    let mut cursor = Cursor::new(line);
+    let (mut cursor, mut record) = (Cursor::new(line), Record::default());
     let mut objects = 0;
     while let Some(byte) = cursor.peek() {
         if objects == 0 {
             reading.lines += 1;
         }
-        let record = if byte == b'{' { record::read(&mut cursor) } else { Err(crate::sources::json::Malformed) };
-        let Ok(record) = record else {
+        if byte != b'{' || record::read(&mut cursor, &mut record).is_err() {
             reading.malformed_lines += 1;
             break;
-        };
+        }
         objects += 1;
         if record.uuid.is_empty() || seen.insert(Key::of(record.uuid)) {
             decode::events(&record, number, tell);

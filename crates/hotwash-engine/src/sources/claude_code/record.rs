@@ -31,7 +31,8 @@ pub(crate) struct Record<'a> {
     /// `content` of system records and queue operations.
     pub(crate) content: Text<'a>,
     pub(crate) operation: Text<'a>,
-    pub(crate) title: Text<'a>,
+    pub(crate) ai_title: Text<'a>,
+    pub(crate) custom_title: Text<'a>,
     pub(crate) compact_trigger: Text<'a>,
     pub(crate) message: Message<'a>,
     pub(crate) result: ToolUseResult<'a>,
@@ -111,45 +112,47 @@ pub(crate) struct Progress<'a> {
 }
 
 /// Reads the record that the cursor stands at.
-pub(crate) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Record<'a>> {
-    let mut record = Record::default();
+///
+/// Keys are told apart by their length first: comparing each with all names would cost more than reading the values.
+pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<()> {
+    *record = Record::default();
     cursor.object(|cursor, key| {
-        match key {
-            b"type" => record.kind = cursor.text()?,
-            b"subtype" => record.subtype = cursor.text()?,
-            b"uuid" => record.uuid = cursor.text()?,
-            b"timestamp" => record.timestamp = cursor.text()?,
-            b"sessionId" => record.session = cursor.text()?,
-            b"version" => record.version = cursor.text()?,
-            b"cwd" => record.cwd = cursor.text()?,
-            b"gitBranch" => record.branch = cursor.text()?,
-            b"agentId" => record.agent = cursor.text()?,
-            b"entrypoint" => record.entrypoint = cursor.text()?,
-            b"isMeta" => record.is_meta = cursor.is_true()?,
-            b"isSidechain" => record.is_sidechain = cursor.is_true()?,
-            b"isCompactSummary" => record.is_compact_summary = cursor.is_true()?,
-            b"isApiErrorMessage" => record.is_api_error = cursor.is_true()?,
-            b"origin" => record.origin = origin(cursor)?,
-            b"content" => record.content = cursor.text()?,
-            b"operation" => record.operation = cursor.text()?,
-            b"aiTitle" | b"customTitle" => record.title = cursor.text()?,
-            b"compactMetadata" => record.compact_trigger = compact_trigger(cursor)?,
-            b"message" => record.message = message(cursor)?,
-            b"toolUseResult" => record.result = tool_use_result(cursor)?,
-            b"attachment" => record.attachment = attachment(cursor)?,
-            b"data" => record.progress = progress(cursor)?,
+        match (key.len(), key) {
+            (3, b"cwd") => record.cwd = cursor.text()?,
+            (4, b"type") => record.kind = cursor.text()?,
+            (4, b"uuid") => record.uuid = cursor.text()?,
+            (4, b"data") => progress(cursor, &mut record.progress)?,
+            (6, b"isMeta") => record.is_meta = cursor.is_true()?,
+            (6, b"origin") => record.origin = origin(cursor)?,
+            (7, b"message") => message(cursor, &mut record.message)?,
+            (7, b"version") => record.version = cursor.text()?,
+            (7, b"subtype") => record.subtype = cursor.text()?,
+            (7, b"agentId") => record.agent = cursor.text()?,
+            (7, b"content") => record.content = cursor.text()?,
+            (7, b"aiTitle") => record.ai_title = cursor.text()?,
+            (9, b"timestamp") => record.timestamp = cursor.text()?,
+            (9, b"sessionId") => record.session = cursor.text()?,
+            (9, b"gitBranch") => record.branch = cursor.text()?,
+            (9, b"operation") => record.operation = cursor.text()?,
+            (10, b"entrypoint") => record.entrypoint = cursor.text()?,
+            (10, b"attachment") => record.attachment = attachment(cursor)?,
+            (11, b"isSidechain") => record.is_sidechain = cursor.is_true()?,
+            (11, b"customTitle") => record.custom_title = cursor.text()?,
+            (13, b"toolUseResult") => tool_use_result(cursor, &mut record.result)?,
+            (15, b"compactMetadata") => record.compact_trigger = compact_trigger(cursor)?,
+            (16, b"isCompactSummary") => record.is_compact_summary = cursor.is_true()?,
+            (17, b"isApiErrorMessage") => record.is_api_error = cursor.is_true()?,
             _ => cursor.skip()?,
         }
         Ok(())
-    })?;
-    Ok(record)
+    })
 }
 
 fn origin<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Text<'a>>> {
     let mut kind = None;
     cursor.object_or_skip(|cursor, key| {
         match key {
-            b"kind" => kind = Some(cursor.text()?),
+            b"kind" => kind = cursor.text_if()?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -169,8 +172,8 @@ fn compact_trigger<'a>(cursor: &mut Cursor<'a>) -> Result<Text<'a>> {
     Ok(trigger)
 }
 
-fn message<'a>(cursor: &mut Cursor<'a>) -> Result<Message<'a>> {
-    let mut message = Message::default();
+fn message<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
+    *message = Message::default();
     cursor.object_or_skip(|cursor, key| {
         match key {
             b"id" => message.id = cursor.text()?,
@@ -180,8 +183,7 @@ fn message<'a>(cursor: &mut Cursor<'a>) -> Result<Message<'a>> {
             _ => cursor.skip()?,
         }
         Ok(())
-    })?;
-    Ok(message)
+    })
 }
 
 fn usage(cursor: &mut Cursor<'_>) -> Result<Usage> {
@@ -214,14 +216,19 @@ fn content<'a>(cursor: &mut Cursor<'a>) -> Result<Content<'a>> {
     match cursor.peek() {
         Some(b'"') => Ok(Content::Text(cursor.text()?)),
         Some(b'[') => {
-            let mut blocks = Vec::new();
+            // As a rule there is one.
+            let mut blocks = Vec::with_capacity(1);
             cursor.array(|cursor| {
-                if cursor.peek() == Some(b'{') {
-                    blocks.push(block(cursor)?);
-                    Ok(())
-                } else {
-                    cursor.skip()
+                if cursor.peek() != Some(b'{') {
+                    return cursor.skip();
                 }
+                blocks.push(Block::default());
+                if let Some(last) = blocks.last_mut() {
+                    block(cursor, last)?;
+                }
+                // One without a type says nothing, and millions of them fit in a line.
+                blocks.pop_if(|block| block.kind.is_empty());
+                Ok(())
             })?;
             Ok(Content::Blocks(blocks))
         }
@@ -232,8 +239,7 @@ fn content<'a>(cursor: &mut Cursor<'a>) -> Result<Content<'a>> {
     }
 }
 
-fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Block<'a>> {
-    let mut block = Block::default();
+fn block<'a>(cursor: &mut Cursor<'a>, block: &mut Block<'a>) -> Result<()> {
     cursor.object(|cursor, key| {
         match key {
             b"type" => block.kind = cursor.text()?,
@@ -247,8 +253,7 @@ fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Block<'a>> {
             _ => cursor.skip()?,
         }
         Ok(())
-    })?;
-    Ok(block)
+    })
 }
 
 /// A string, or the texts of an array of blocks; and how many images stood among them.
@@ -261,17 +266,17 @@ fn texts<'a>(cursor: &mut Cursor<'a>) -> Result<(Texts<'a>, u32)> {
                 if cursor.peek() != Some(b'{') {
                     return cursor.skip();
                 }
-                let (mut kind, mut text) = (Text::default(), None);
+                let (mut kind, mut text) = (Text::default(), Text::default());
                 cursor.object(|cursor, key| {
                     match key {
                         b"type" => kind = cursor.text()?,
-                        b"text" => text = cursor.text_if()?,
+                        b"text" => text = cursor.text()?,
                         _ => cursor.skip()?,
                     }
                     Ok(())
                 })?;
                 if kind.is("text") {
-                    texts.extend(text);
+                    texts.push(text);
                 } else if kind.is("image") {
                     images += 1;
                 }
@@ -315,8 +320,8 @@ fn input<'a>(cursor: &mut Cursor<'a>) -> Result<Input<'a>> {
     Ok(input)
 }
 
-fn tool_use_result<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUseResult<'a>> {
-    let mut result = ToolUseResult::default();
+fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
+    *result = ToolUseResult::default();
     cursor.object_or_skip(|cursor, key| {
         match key {
             b"filePath" => result.path = cursor.text()?,
@@ -326,11 +331,15 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUseResult<'a>> {
             b"structuredPatch" => {
                 result.patch.clear();
                 cursor.array_or_skip(|cursor| {
+                    let earlier = result.patch.len();
                     cursor.object_or_skip(|cursor, key| match key {
-                        b"lines" => cursor.array_or_skip(|cursor| {
-                            result.patch.extend(cursor.text_if()?);
-                            Ok(())
-                        }),
+                        b"lines" => {
+                            result.patch.truncate(earlier);
+                            cursor.array_or_skip(|cursor| {
+                                result.patch.extend(cursor.text_if()?);
+                                Ok(())
+                            })
+                        }
                         _ => cursor.skip(),
                     })
                 })?;
@@ -339,7 +348,7 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUseResult<'a>> {
                 result.lines_read = None;
                 cursor.object_or_skip(|cursor, key| {
                     match key {
-                        b"numLines" => result.lines_read = Some(cursor.count()?),
+                        b"numLines" => result.lines_read = cursor.count_if()?,
                         _ => cursor.skip()?,
                     }
                     Ok(())
@@ -348,8 +357,7 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>) -> Result<ToolUseResult<'a>> {
             _ => cursor.skip()?,
         }
         Ok(())
-    })?;
-    Ok(result)
+    })
 }
 
 fn attachment<'a>(cursor: &mut Cursor<'a>) -> Result<Attachment<'a>> {
@@ -366,8 +374,8 @@ fn attachment<'a>(cursor: &mut Cursor<'a>) -> Result<Attachment<'a>> {
     Ok(attachment)
 }
 
-fn progress<'a>(cursor: &mut Cursor<'a>) -> Result<Progress<'a>> {
-    let mut progress = Progress::default();
+fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<()> {
+    *progress = Progress::default();
     cursor.object_or_skip(|cursor, key| {
         match key {
             b"type" => progress.kind = cursor.text()?,
@@ -386,8 +394,7 @@ fn progress<'a>(cursor: &mut Cursor<'a>) -> Result<Progress<'a>> {
             _ => cursor.skip()?,
         }
         Ok(())
-    })?;
-    Ok(progress)
+    })
 }
 
 /// A subagent's message inside a progress record: its own transcript has the content, here only the usage counts.
