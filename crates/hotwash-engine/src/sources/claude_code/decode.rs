@@ -234,7 +234,7 @@ const MARK: usize = 128;
 
 /// Words recorded as the person's: a prompt, a command, an interrupt, or the client's.
 fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(Kind<'_>)) {
-    let start = beginning(body);
+    let (start, all) = beginning(body);
     let skip = client_blocks(&start);
     let words = start.get(skip..).unwrap_or_default();
 
@@ -268,7 +268,7 @@ fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mu
     if words.is_empty() && images == 0 {
         return tell(Kind::ClientText(*body));
     }
-    let whole = if start.len() < body.len() { body.to_str() } else { start };
+    let whole = if all { start } else { body.to_str() };
     let words = whole.get(skip..).unwrap_or_default().trim();
     tell(Kind::Prompt(Prompt { words, via, images }));
 }
@@ -283,16 +283,17 @@ fn command(name: &str, via: CommandVia, tell: &mut dyn FnMut(Kind<'_>)) {
     }
 }
 
-/// As much of a text as decides what it is: all of it where it is short, or opens a tag, which may close anywhere.
-fn beginning<'a>(body: &Body<'a>) -> Cow<'a, str> {
+/// As much of a text as decides what it is, and whether that is all of it: it is where it is short, or opens a tag,
+/// which may close anywhere.
+fn beginning<'a>(body: &Body<'a>) -> (Cow<'a, str>, bool) {
     if body.parts().len() == 1 && body.len() > LOOK {
         let head = body.head(LOOK);
         let words = head.trim_start();
         if words.len() >= MARK && !words.starts_with('<') {
-            return head;
+            return (head, false);
         }
     }
-    body.to_str()
+    (body.to_str(), true)
 }
 
 /// How many bytes at the beginning are blocks that the client put there, and white space.
@@ -356,7 +357,7 @@ fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
 
 fn queue(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     let content = record.content;
-    let words = beginning(&Body::One(content));
+    let (words, _) = beginning(&Body::One(content));
     let words = words.trim_start();
     // Notices of background tasks are queued too, as JSON or as a tag; so are slash commands.
     let by_person = record.operation.is("enqueue") && !words.is_empty() && !words.starts_with(['{', '<', '/', '[']);
