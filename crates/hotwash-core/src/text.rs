@@ -203,8 +203,7 @@ impl<'a> Body<'a> {
     /// The whole text.
     pub fn to_str(&self) -> Cow<'a, str> {
         match self {
-            Body::One(text) => text.to_str(),
-            Body::Many([text]) => text.to_str(),
+            Body::One(text) | Body::Many([text]) => text.to_str(),
             Body::Many(texts) => Cow::Owned(texts.iter().map(|text| text.to_str()).collect::<Vec<_>>().join("\n")),
         }
     }

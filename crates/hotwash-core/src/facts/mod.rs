@@ -8,6 +8,7 @@ pub mod calls;
 pub mod claims;
 pub mod edits;
 pub mod ending;
+pub mod manual;
 pub mod pace;
 pub mod parallel;
 pub mod prompts;

@@ -37,7 +37,7 @@ facts! {
 pub struct Parallel {
     facts: ParallelFacts,
     /// Read-only calls among the parallel ones.
-    parallel_reads: u64,
+    reads_at_once: u64,
     /// The message under way: its calls, and whether they are all read-only.
     message: Option<Key>,
     calls: Vec<EventId>,
@@ -85,20 +85,19 @@ impl Fold for Parallel {
                 }
                 self.last = Some(look);
             }
-            Step::Ended { .. } => {}
             // A prompt begins something new; what was looked at before has no bearing on it.
             Step::Aside if matches!(event.kind, Kind::Prompt(_) | Kind::PlanApproval(_)) => {
                 self.last = None;
                 self.now = None;
             }
-            Step::Aside => {}
+            Step::Ended { .. } | Step::Aside => {}
         }
     }
 
     fn finish(&self) -> ParallelFacts {
         let mut facts = self.facts.clone();
-        facts.independent_calls = self.parallel_reads + facts.missed_parallel.count();
-        facts.parallel_share = ratio(self.parallel_reads, facts.independent_calls);
+        facts.independent_calls = self.reads_at_once + facts.missed_parallel.count();
+        facts.parallel_share = ratio(self.reads_at_once, facts.independent_calls);
         facts
     }
 }
@@ -108,10 +107,10 @@ impl Parallel {
         if self.message == Some(call.message) {
             if self.calls.len() == 1 {
                 self.facts.parallel_calls.push(self.calls[0]);
-                self.parallel_reads += self.reads;
+                self.reads_at_once += self.reads;
             }
             self.facts.parallel_calls.push(call.id);
-            self.parallel_reads += u64::from(call.tool.only_reads());
+            self.reads_at_once += u64::from(call.tool.only_reads());
         } else {
             self.message = Some(call.message);
             self.calls.clear();

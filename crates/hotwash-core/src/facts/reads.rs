@@ -54,9 +54,12 @@ pub struct Reads {
     compacted: u32,
 }
 
+/// The first line and the number of lines asked for.
+type Range = (Option<i64>, Option<i64>);
+
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct File {
-    ranges: Vec<((Option<i64>, Option<i64>), u32)>,
+    ranges: Vec<(Range, u32)>,
     changed: u32,
 }
 

@@ -57,7 +57,7 @@ impl Fold for Signals {
                 match reaction(opening) {
                     Some(Reaction::Accepted) => self.accepted.push(event.origin.id),
                     Some(Reaction::Frustrated | Reaction::Abandoned) => {
-                        self.failures.push((self.turn, event.origin.id))
+                        self.failures.push((self.turn, event.origin.id));
                     }
                     None => {}
                 }

@@ -54,7 +54,7 @@ pub(crate) fn facts_of(story: &str) -> Facts {
             "ok" | "error" | "created" => {
                 let (call, lines) = open.pop_front().unwrap_or_else(|| panic!("no call for {line:?}"));
                 let patch: Vec<Text<'_>> = lines.iter().map(|line| Text::plain(line)).collect();
-                let content: String = lines.iter().map(|line| format!("{}\n", &line[1..])).collect();
+                let content: String = lines.iter().flat_map(|line| [line.get(1..).unwrap_or_default(), "\n"]).collect();
                 let change = if verb == "created" {
                     Some(Change { created: Some(Text::plain(&content)), ..Change::default() })
                 } else {

@@ -245,7 +245,9 @@ impl TokenFold {
             .iter()
             .map(|(agent, messages)| {
                 let mut tokens = Tokens::default();
-                messages.values().for_each(|(_, usage)| tokens.add(&usage.into()));
+                for (_, usage) in messages.values() {
+                    tokens.add(&usage.into());
+                }
                 (agent.clone(), (tokens, self.cost(prices, messages.values())))
             })
             .collect()

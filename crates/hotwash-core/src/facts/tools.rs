@@ -163,20 +163,17 @@ impl Tools {
                 facts.tool_errors.push(id);
                 count(&mut facts.tool_errors_by_name, call.map_or("?", |call| &call.name));
                 if let Some(call) = call {
-                    let streak = match self.failures.iter_mut().find(|failure| failure.is_like(call)) {
-                        Some(failure) => {
-                            failure.streak += 1;
-                            failure.streak
-                        }
-                        None => {
-                            self.failures.push(Failure {
-                                name: call.name.clone(),
-                                input: call.input.clone(),
-                                hash: call.input_hash,
-                                streak: 1,
-                            });
-                            1
-                        }
+                    let streak = if let Some(failure) = self.failures.iter_mut().find(|failure| failure.is_like(call)) {
+                        failure.streak += 1;
+                        failure.streak
+                    } else {
+                        self.failures.push(Failure {
+                            name: call.name.clone(),
+                            input: call.input.clone(),
+                            hash: call.input_hash,
+                            streak: 1,
+                        });
+                        1
                     };
                     facts.longest_error_streak = facts.longest_error_streak.max(streak);
                 }

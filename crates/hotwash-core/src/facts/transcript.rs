@@ -187,6 +187,6 @@ fn kept(words: &str) -> String {
         return words.to_string();
     }
     let fits = |(at, character): &(usize, char)| *at <= WORDS_KEPT && character.is_whitespace();
-    let end = words.char_indices().filter(fits).last().map_or(0, |(at, _)| at);
+    let end = words.char_indices().rev().find(fits).map_or(0, |(at, _)| at);
     words.get(..end).unwrap_or_default().to_string()
 }

@@ -12,13 +12,6 @@ pub type Records = Vec<(Key, Option<Timestamp>)>;
 /// Groups transcripts that share keys. Each is given by its keys; groups of one are left out.
 pub fn groups(transcripts: &[&[Key]]) -> Vec<Vec<usize>> {
     let mut parent: Vec<usize> = (0..transcripts.len()).collect();
-    fn root(parent: &mut [usize], mut at: usize) -> usize {
-        while parent[at] != at {
-            parent[at] = parent[parent[at]];
-            at = parent[at];
-        }
-        at
-    }
     let total = transcripts.iter().map(|keys| keys.len()).sum();
     let mut holders: crate::facts::calls::KeyMap<Key, u32> = HashMap::default();
     holders.reserve(total);
@@ -37,6 +30,15 @@ pub fn groups(transcripts: &[&[Key]]) -> Vec<Vec<usize>> {
         groups.entry(root(&mut parent, at)).or_default().push(at);
     }
     groups.into_values().filter(|group| group.len() > 1).collect()
+}
+
+/// The first of those that are joined with one.
+fn root(parent: &mut [usize], mut at: usize) -> usize {
+    while parent[at] != at {
+        parent[at] = parent[parent[at]];
+        at = parent[at];
+    }
+    at
 }
 
 /// For each transcript of a group, the keys that belong to another one of it.

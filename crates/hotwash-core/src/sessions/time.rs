@@ -34,9 +34,8 @@ impl Timestamp {
         let mut millis = 0;
         if let Some(fraction) = rest.strip_prefix(b".") {
             let digits = fraction.iter().take_while(|digit| digit.is_ascii_digit()).count();
-            for place in 0..3 {
-                millis = millis * 10 + if place < digits { i64::from(fraction[place] - b'0') } else { 0 };
-            }
+            let places = fraction[..digits].iter().chain([b'0', b'0', b'0'].iter()).take(3);
+            millis = places.fold(0, |millis, digit| millis * 10 + i64::from(digit - b'0'));
             rest = &fraction[digits..];
         }
         let offset_minutes = match rest {
