@@ -5,7 +5,6 @@ use super::value::{Cited, facts};
 use super::{Fold, line_hash, text_hash};
 use crate::sessions::{Event, Tool};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 facts! {
     /// Files changed.
@@ -66,8 +65,8 @@ pub struct Edits {
     touched: KeySet<u64>,
     languages: std::collections::BTreeMap<String, u64>,
     /// By file: lines that edits of this session added and removed.
-    added: KeyMap<u64, BTreeSet<u64>>,
-    removed: KeyMap<u64, BTreeSet<u64>>,
+    added: KeyMap<u64, KeySet<u64>>,
+    removed: KeyMap<u64, KeySet<u64>>,
 }
 
 impl Fold for Edits {
@@ -110,16 +109,16 @@ impl Fold for Edits {
             self.known.insert(file);
         }
         if let Some(change) = &outcome.change {
-            let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
+            let (mut added, mut removed) = (Vec::new(), Vec::new());
             for line in change.patch {
                 match line.raw().first() {
                     Some(b'+') => {
                         self.facts.lines_added += 1;
-                        added.extend(line_hash(&line.to_str().as_bytes()[1..]));
+                        added.extend(line_hash(&line.raw()[1..]));
                     }
                     Some(b'-') => {
                         self.facts.lines_removed += 1;
-                        removed.extend(line_hash(&line.to_str().as_bytes()[1..]));
+                        removed.extend(line_hash(&line.raw()[1..]));
                     }
                     _ => {}
                 }
@@ -127,8 +126,9 @@ impl Fold for Edits {
             if let Some(content) = change.created {
                 self.facts.lines_added += count_lines(&content.to_str());
             }
-            let went_back = |lines: &BTreeSet<u64>, before: &KeyMap<u64, BTreeSet<u64>>| {
-                !lines.is_empty() && before.get(&file).is_some_and(|before| lines.is_subset(before))
+            let went_back = |lines: &[u64], before: &KeyMap<u64, KeySet<u64>>| {
+                let before = before.get(&file);
+                !lines.is_empty() && before.is_some_and(|before| lines.iter().all(|line| before.contains(line)))
             };
             if went_back(&added, &self.removed) && went_back(&removed, &self.added) {
                 self.facts.reverted_edits.push(event.origin.id);

@@ -209,7 +209,8 @@ pub(crate) fn text_hash(text: &str) -> u64 {
     xxh3_64(text.trim().as_bytes())
 }
 
-/// The hash of a line with its white space folded, or nothing for a line that says nothing (a brace, a blank).
+/// The hash of a line with its white space folded, or nothing for a line that says nothing (a brace, a blank). The line
+/// is taken as recorded: one agent escapes the same text the same way each time.
 pub(crate) fn line_hash(line: &[u8]) -> Option<u64> {
     let (mut hash, mut says) = (0u64, 0);
     for &byte in line.iter().filter(|byte| !byte.is_ascii_whitespace()) {

@@ -6,6 +6,7 @@ use super::claims::{Reaction, reaction};
 use super::value::{Cited, facts};
 use crate::sessions::{Event, EventId, Kind};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 use whatlang::Detector;
 
@@ -120,18 +121,27 @@ const SMALL_WORDS: &[(&str, &[&str])] = &[
 
 /// The language with the most small words: at least two, and more than any other has.
 fn by_small_words(prose: &[&str]) -> Option<&'static str> {
-    let mut hits: Vec<(usize, &str)> = SMALL_WORDS
-        .iter()
-        .map(|(language, small)| {
-            let is_small = |word: &&&str| {
-                let word = word.trim_matches(|c: char| !c.is_ascii_alphabetic());
-                small.iter().any(|small| small.eq_ignore_ascii_case(word))
-            };
-            (prose.iter().filter(is_small).count(), *language)
-        })
-        .collect();
-    hits.sort_by_key(|(hits, _)| std::cmp::Reverse(*hits));
-    (hits[0].0 >= 2 && hits[0].0 > hits[1].0).then_some(hits[0].1)
+    /// For each small word, a bit for each language that has it.
+    static LANGUAGES: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
+        let mut languages = HashMap::new();
+        for (language, (_, words)) in SMALL_WORDS.iter().enumerate() {
+            for word in *words {
+                *languages.entry(*word).or_default() |= 1 << language;
+            }
+        }
+        languages
+    });
+    let mut hits = [0; SMALL_WORDS.len()];
+    for word in prose {
+        let word = word.trim_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
+        let languages = LANGUAGES.get(word.as_str()).copied().unwrap_or_default();
+        for (language, hits) in hits.iter_mut().enumerate() {
+            *hits += languages >> language & 1;
+        }
+    }
+    let most = *hits.iter().max()?;
+    let mut best = hits.iter().zip(SMALL_WORDS).filter(|(hits, _)| **hits == most).map(|(_, (language, _))| *language);
+    best.next().filter(|_| most >= 2 && best.next().is_none())
 }
 
 #[cfg(test)]

@@ -133,9 +133,12 @@ impl Fold for Transcript {
                 self.words.task = Some(kept(&body.head(WORDS_KEPT)));
             }
             Kind::Says(text) if !origin.sidechain => {
-                let tail = text.head(WORDS_KEPT);
-                if !tail.trim().is_empty() {
-                    self.words.last_answer = Some(kept(&tail));
+                let words = text.head(WORDS_KEPT);
+                if !words.trim().is_empty() {
+                    // Each answer may be the last: the same room is written again and again.
+                    let room = self.words.last_answer.get_or_insert_default();
+                    room.clear();
+                    room.push_str(words.trim());
                 }
             }
             Kind::Title { text, by_person } if *by_person || !self.titled_by_person => {

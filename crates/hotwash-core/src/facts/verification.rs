@@ -168,7 +168,10 @@ impl Fold for Verification {
                 Kind::Says(text) if !event.origin.sidechain => {
                     let tail = text.tail(claims::CLOSING_BYTES);
                     if !tail.trim().is_empty() {
-                        self.closing = Some((event.origin.id, tail.into_owned()));
+                        let (id, words) = self.closing.get_or_insert_default();
+                        *id = event.origin.id;
+                        words.clear();
+                        words.push_str(&tail);
                     }
                 }
                 Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(),
