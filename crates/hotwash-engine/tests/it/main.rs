@@ -1,0 +1,3 @@
+//! The engine from the outside: transcripts in a folder, the pipeline, the store.
+
+mod fixtures;
