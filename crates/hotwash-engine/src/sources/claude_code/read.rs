@@ -5,7 +5,9 @@ use crate::sources::json::Cursor;
 use hotwash_core::facts::Ledger;
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::{Event, Key, Timestamp, copies};
+use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::io::{self, Read};
 
 /// How much is read at a time. It fits the processor's second cache together with what is being worked on.
@@ -89,7 +91,7 @@ impl Transcript {
                     self.line(line);
                 }
                 Line::TooLong(length) => {
-                    ended += length + 1;
+                    ended += length;
                     self.line += 1;
                     self.reading.lines += 1;
                     self.reading.oversized_lines += 1;
@@ -131,6 +133,39 @@ pub fn records(input: &mut dyn Read) -> io::Result<copies::Records> {
     }
 }
 
+/// The ids of the records at the beginning of a transcript that are another's, of which only the keys of its messages
+/// and prompts are known: all up to the last one known, and the results that belong to it.
+pub fn copied(input: &mut dyn Read, known: &HashSet<Key>) -> io::Result<Vec<Key>> {
+    let mut lines = Lines::default();
+    let (mut ids, mut copied, mut follows) = (Vec::new(), 0, false);
+    loop {
+        let (Line::Whole(line) | Line::Last(line)) = (match lines.next(input)? {
+            Line::TooLong(_) => continue,
+            Line::End => break,
+            line => line,
+        }) else {
+            continue;
+        };
+        let mut cursor = Cursor::new(line);
+        while cursor.peek() == Some(b'{') {
+            let Ok(record) = record::read(&mut cursor) else { break };
+            let message = &record.message;
+            let is_known = |id: Text<'_>| !id.is_empty() && known.contains(&Key::of(id));
+            let result = matches!(&message.content, record::Content::Blocks(blocks)
+                if blocks.iter().any(|block| block.kind.is("tool_result")));
+            follows = is_known(record.uuid) || is_known(message.id) || follows && result;
+            if !record.uuid.is_empty() {
+                ids.push(Key::of(record.uuid));
+            }
+            if follows {
+                copied = ids.len();
+            }
+        }
+    }
+    ids.truncate(copied);
+    Ok(ids)
+}
+
 /// Decodes a line: a run of objects, as a rule one.
 pub(crate) fn read_line(
     line: &[u8],
@@ -166,7 +201,7 @@ enum Line<'b> {
     Whole(&'b [u8]),
     /// The last one, without a newline; not empty.
     Last(&'b [u8]),
-    /// One over the limit; its length.
+    /// One over the limit; its length with its newline, if it has one.
     TooLong(u64),
     /// Nothing is left.
     End,
@@ -244,7 +279,7 @@ impl Lines {
             self.fill(input)?;
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[..self.to]) {
                 self.from = at + 1;
-                return Ok(Line::TooLong(length + at as u64));
+                return Ok(Line::TooLong(length + at as u64 + 1));
             }
             length += self.to as u64;
             if self.done {
@@ -298,6 +333,6 @@ mod tests {
     #[test]
     fn a_line_over_the_limit_is_passed_over() {
         let text = format!("a\n{}\nb\n", "x".repeat(LONGEST_LINE * 2));
-        assert_eq!(cut(text.as_bytes(), 1 << 20), ["a".to_string(), format!("({})", LONGEST_LINE * 2), "b".into()]);
+        assert_eq!(cut(text.as_bytes(), 1 << 20), ["a".to_string(), format!("({})", LONGEST_LINE * 2 + 1), "b".into()]);
     }
 }

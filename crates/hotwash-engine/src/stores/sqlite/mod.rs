@@ -5,13 +5,13 @@
 
 mod schema;
 
-use super::{Archived, Entry, FileState, Form, Lookup, Query, Role, Row, Usage};
+use super::{Archived, Entry, FileState, Form, Holder, Lookup, Query, Role, Row, Usage};
 use hotwash_core::facts::{Cost, Facts, Tokens};
 use hotwash_core::redaction::{Rules, redact_facts, restore};
 use hotwash_core::scores::{Grade, Overall, Provenance, Score};
 use hotwash_core::sessions::{Key, Session, SessionId, SessionKind, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -172,21 +172,17 @@ impl Store {
     /// The files read so far.
     pub fn files(&self) -> Result<HashMap<String, FileState>> {
         self.read(|connection| {
-            let mut statement =
-                connection.prepare("SELECT path, inode, size, mtime_ns, offset, tail, decoder, version FROM files")?;
-            let rows = statement.query_map([], |row| {
-                Ok(FileState {
-                    path: row.get(0)?,
-                    inode: row.get::<_, i64>(1)? as u64,
-                    size: row.get::<_, i64>(2)? as u64,
-                    mtime_ns: row.get(3)?,
-                    offset: row.get::<_, i64>(4)? as u64,
-                    tail: row.get::<_, i64>(5)? as u64,
-                    decoder: row.get(6)?,
-                    version: row.get(7)?,
-                })
-            })?;
+            let mut statement = connection.prepare(SELECT_FILE)?;
+            let rows = statement.query_map([], file)?;
             rows.map(|row| row.map(|file| (file.path.clone(), file))).collect()
+        })
+    }
+
+    /// What is known of one file.
+    pub fn file(&self, path: &str) -> Result<Option<FileState>> {
+        self.read(|connection| {
+            let sql = format!("{SELECT_FILE} WHERE path = ?1");
+            connection.prepare_cached(&sql)?.query_row([path], file).optional()
         })
     }
 
@@ -211,23 +207,51 @@ impl Store {
         })
     }
 
-    /// The keys of all transcripts whose events may be copies, with their paths, in the order of the paths.
-    pub fn keys(&self) -> Result<Vec<(String, Vec<Key>)>> {
+    /// All transcripts whose events may be copies or have been copied, in the order of their paths.
+    pub fn holders(&self) -> Result<Vec<Holder>> {
         self.read(|connection| {
-            let sql = "SELECT path, keys FROM files WHERE role IN ('main', 'copy') ORDER BY path";
+            let sql = "SELECT path, role, keys FROM files WHERE length(keys) > 0 ORDER BY path";
             let mut statement = connection.prepare(sql)?;
             let rows = statement.query_map([], |row| {
-                let keys = row.get_ref(1)?.as_blob()?;
-                let keys = keys.chunks_exact(8).map(|key| Key(u64::from_le_bytes(key.try_into().unwrap_or_default())));
-                Ok((row.get(0)?, keys.collect()))
+                let role = Role::from_name(row.get_ref(1)?.as_str()?);
+                Ok(Holder { path: row.get(0)?, role, keys: keys(row.get_ref(2)?.as_blob()?) })
             })?;
             rows.collect()
         })
     }
 
-    /// Keeps transcripts with their sessions and grades, all or none of them.
+    /// Transcripts that were put and have not been compared with others for copies.
+    pub fn unsettled(&self) -> Result<BTreeSet<String>> {
+        self.read(|connection| {
+            connection.prepare("SELECT path FROM unsettled")?.query_map([], |row| row.get(0))?.collect()
+        })
+    }
+
+    /// Keeps transcripts with their sessions and grades, all or none of them. Until they are settled it is open whose
+    /// the events are that they share with others.
     pub fn put(&mut self, entries: &[Entry]) -> Result<()> {
-        self.write(|transaction| entries.iter().try_for_each(|entry| put_entry(transaction, entry)))
+        self.write(|transaction| {
+            let mut mark = transaction.prepare_cached("INSERT OR IGNORE INTO unsettled (path) VALUES (?1)")?;
+            for entry in entries.iter().filter(|entry| !entry.keys.is_empty()) {
+                mark.execute([&entry.file.path])?;
+            }
+            put_entries(transaction, entries, Owner::Open)
+        })
+    }
+
+    /// Keeps transcripts without the events that are others', all or none of them. `copies` can no longer be read, and
+    /// all that was in them is others'. Nothing is open any more about `paths`.
+    pub fn settle(&mut self, entries: &[Entry], copies: &[&str], paths: &[&str]) -> Result<()> {
+        self.write(|transaction| {
+            for path in copies {
+                transaction
+                    .prepare_cached("UPDATE files SET role = ?2, session = NULL WHERE path = ?1")?
+                    .execute([path, Role::Copy.name()])?;
+            }
+            put_entries(transaction, entries, Owner::Known)?;
+            let mut unmark = transaction.prepare_cached("DELETE FROM unsettled WHERE path = ?1")?;
+            paths.iter().try_for_each(|path| unmark.execute([path]).map(drop))
+        })
     }
 
     /// Keeps grades of sessions that are already there, all or none of them.
@@ -355,29 +379,33 @@ impl Store {
         })
     }
 
-    /// Removes sessions with everything that came of them, and says which transcripts they came from. The files stay
-    /// noted, so that what is forgotten is not read again.
+    /// The transcripts that have to go for sessions to be forgotten: their own, their subagents' and what else lies
+    /// in their folders, and whole copies of any of these. A fork is a session of its own and stays.
+    pub fn transcripts(&self, ids: &[SessionId]) -> Result<Vec<String>> {
+        self.read(|connection| transcripts(connection, ids))
+    }
+
+    /// Removes sessions with everything that came of them and of their subagents, and says what the archive had of
+    /// them. The files stay noted, so that what is forgotten is not read again until it changes, and so do the keys
+    /// (hashes), so that a fork does not bring it back.
     pub fn forget(&mut self, ids: &[SessionId]) -> Result<Vec<Archived>> {
         self.write(|transaction| {
             let mut removed = Vec::new();
-            for id in ids {
-                let paths: Vec<String> = transaction
-                    .prepare_cached("SELECT path FROM files WHERE session = ?1 UNION SELECT path FROM sessions WHERE id = ?1")?
-                    .query_map([&id.0], |row| row.get(0))?
-                    .collect::<rusqlite::Result<_>>()?;
-                for path in &paths {
-                    let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1";
-                    for entry in transaction.prepare_cached(sql)?.query_map([path], archived)? {
-                        removed.push(entry?);
-                    }
-                    transaction.execute("DELETE FROM archive WHERE path = ?1", [path])?;
-                    transaction.execute(
-                        "UPDATE files SET session = NULL, role = 'forgotten', keys = x'', checkpoint = NULL WHERE path = ?1",
-                        [path],
-                    )?;
+            for path in transcripts(transaction, ids)? {
+                let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1";
+                for entry in transaction.prepare_cached(sql)?.query_map([&path], archived)? {
+                    removed.push(entry?);
                 }
-                transaction.execute("DELETE FROM grades WHERE session = ?1", [&id.0])?;
-                transaction.execute("DELETE FROM sessions WHERE id = ?1", [&id.0])?;
+                transaction.execute("DELETE FROM archive WHERE path = ?1", [&path])?;
+                transaction.execute(
+                    "DELETE FROM grades WHERE session IN (SELECT id FROM sessions WHERE path = ?1)",
+                    [&path],
+                )?;
+                transaction.execute("DELETE FROM sessions WHERE path = ?1", [&path])?;
+                transaction.execute(
+                    "UPDATE files SET session = NULL, role = ?2, reading = '{}', checkpoint = NULL WHERE path = ?1",
+                    [path.as_str(), Role::Forgotten.name()],
+                )?;
             }
             Ok(removed)
         })
@@ -437,28 +465,52 @@ const SELECT_ROW: &str = "SELECT s.*, g.scores, g.overall FROM sessions s
         AND g.judge_version = (SELECT max(judge_version) FROM grades l
             WHERE l.session = s.id AND l.rubric_hash = ?1 AND l.judge = 'offline')";
 
-fn put_entry(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
+const SELECT_FILE: &str = "SELECT path, inode, size, mtime_ns, offset, tail, decoder, version FROM files";
+
+/// Whether it is known whose the events are that transcripts share.
+#[derive(Clone, Copy, PartialEq)]
+enum Owner {
+    Known,
+    Open,
+}
+
+fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -> rusqlite::Result<()> {
+    let mut stale = Vec::new();
+    for entry in entries {
+        stale.extend(put_entry(transaction, entry, owner)?.map(|id| (id, &entry.file.path)));
+    }
+    // Last, because another entry may have taken the session over: then its grades, which may have been paid for, stay.
+    for (id, path) in stale {
+        transaction
+            .prepare_cached(
+                "DELETE FROM sessions WHERE id = ?1 AND path = ?2 AND NOT EXISTS (SELECT 1 FROM files WHERE session = ?1)",
+            )?
+            .execute([&id, path])?;
+        transaction
+            .prepare_cached(
+                "DELETE FROM grades WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)",
+            )?
+            .execute([&id])?;
+    }
+    Ok(())
+}
+
+/// Keeps a transcript. Says which session it had before, if that is no longer its own.
+fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusqlite::Result<Option<String>> {
     let Entry { file, role, rewritten, reading, keys, checkpoint, session } = entry;
     let id = session.as_ref().map(|(session, _)| &session.id);
-    if !rewritten {
-        // The same transcript under a new id: its first prompt has only now been written, or it turned out a copy.
-        // A rewritten one is another transcript in the same place: the old session stays, and so does its archive.
+    // The same transcript under a new id: its first prompt has only now been written, or it turned out a copy.
+    // A rewritten one is another transcript in the same place: the old session stays, and so does its archive.
+    let stale = if *rewritten {
+        None
+    } else {
         let before: Option<String> = transaction
             .prepare_cached("SELECT session FROM files WHERE path = ?1")?
             .query_row([&file.path], |row| row.get(0))
             .optional()?
             .flatten();
-        if let Some(before) = before.filter(|before| id.is_none_or(|id| id.0 != *before)) {
-            transaction
-                .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND path = ?2")?
-                .execute([&before, &file.path])?;
-            transaction
-                .prepare_cached(
-                    "DELETE FROM grades WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)",
-                )?
-                .execute([&before])?;
-        }
-    }
+        before.filter(|before| id.is_none_or(|id| id.0 != *before))
+    };
     let mut blob = Vec::with_capacity(keys.len() * 8);
     keys.iter().for_each(|key| blob.extend_from_slice(&key.0.to_le_bytes()));
     transaction
@@ -481,7 +533,17 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<(
             blob,
             checkpoint
         ])?;
-    if let Some((session, grade)) = session {
+    // A session that another transcript holds too is left alone until it is known whose it is.
+    let elsewhere = match (owner, id) {
+        (Owner::Open, Some(id)) => transaction
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM sessions s JOIN files f ON f.path = s.path AND f.session = s.id
+                 WHERE s.id = ?1 AND s.path != ?2)",
+            )?
+            .query_row([&id.0, &file.path], |row| row.get(0))?,
+        _ => false,
+    };
+    if let Some((session, grade)) = session.as_ref().filter(|_| !elsewhere) {
         let progress = serde_json::to_string(&session.progress).unwrap_or_else(|_| "{}".into());
         transaction
             .prepare_cached(
@@ -505,7 +567,7 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<(
             ])?;
         put_grade(transaction, &session.id, grade)?;
     }
-    Ok(())
+    Ok(stale)
 }
 
 fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> rusqlite::Result<()> {
@@ -539,6 +601,62 @@ fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> ru
     Ok(())
 }
 
+fn file(row: &rusqlite::Row<'_>) -> rusqlite::Result<FileState> {
+    Ok(FileState {
+        path: row.get(0)?,
+        inode: row.get::<_, i64>(1)? as u64,
+        size: row.get::<_, i64>(2)? as u64,
+        mtime_ns: row.get(3)?,
+        offset: row.get::<_, i64>(4)? as u64,
+        tail: row.get::<_, i64>(5)? as u64,
+        decoder: row.get(6)?,
+        version: row.get(7)?,
+    })
+}
+
+fn keys(blob: &[u8]) -> Vec<Key> {
+    blob.chunks_exact(8).map(|key| Key(u64::from_le_bytes(key.try_into().unwrap_or_default()))).collect()
+}
+
+/// See [`Store::transcripts`].
+fn transcripts(connection: &Connection, ids: &[SessionId]) -> rusqlite::Result<Vec<String>> {
+    let mut paths = BTreeSet::new();
+    let mut own = connection.prepare_cached(
+        "SELECT path FROM sessions WHERE id = ?1
+         UNION SELECT path FROM files WHERE session = ?1
+         UNION SELECT c.path FROM sessions c JOIN sessions s ON c.recorded = s.recorded
+             WHERE s.id = ?1 AND s.kind = 'main' AND c.kind = 'subagent' AND s.recorded != ''",
+    )?;
+    for id in ids {
+        for path in own.query_map([&id.0], |row| row.get::<_, String>(0))? {
+            paths.insert(path?);
+        }
+    }
+    let mut inside = connection.prepare_cached("SELECT path FROM files WHERE substr(path, 1, length(?1)) = ?1")?;
+    for folder in
+        paths.iter().filter_map(|path| path.strip_suffix(".jsonl")).map(|stem| format!("{stem}/")).collect::<Vec<_>>()
+    {
+        for path in inside.query_map([&folder], |row| row.get::<_, String>(0))? {
+            paths.insert(path?);
+        }
+    }
+    let mut known = HashSet::new();
+    let mut keys_of = connection.prepare_cached("SELECT keys FROM files WHERE path = ?1")?;
+    for path in &paths {
+        if let Some(found) = keys_of.query_row([path], |row| Ok(keys(row.get_ref(0)?.as_blob()?))).optional()? {
+            known.extend(found);
+        }
+    }
+    let mut copies = connection.prepare_cached("SELECT path, keys FROM files WHERE role = ?1 AND length(keys) > 0")?;
+    let mut rows = copies.query([Role::Copy.name()])?;
+    while let Some(row) = rows.next()? {
+        if keys(row.get_ref(1)?.as_blob()?).iter().all(|key| known.contains(key)) {
+            paths.insert(row.get(0)?);
+        }
+    }
+    Ok(paths.into_iter().collect())
+}
+
 /// A subagent's share of its session.
 struct Child {
     agent: Option<String>,
@@ -546,10 +664,12 @@ struct Child {
     cost: Cost,
 }
 
-/// Subagents by the id under which their session was recorded, for sessions that ended at or after a moment.
+/// Subagents by the id under which their session was recorded, of sessions that ended at or after a moment. The
+/// subagent itself may have been done long before.
 fn children(connection: &Connection, since: Option<Timestamp>) -> rusqlite::Result<BTreeMap<String, Vec<Child>>> {
     let sql = "SELECT recorded, agent, facts ->> '$.tokens.tokens', facts ->> '$.tokens.cost_usd' FROM sessions
-               WHERE kind = 'subagent' AND (?1 IS NULL OR to_ms >= ?1)";
+               WHERE kind = 'subagent' AND (?1 IS NULL OR recorded IN
+                   (SELECT recorded FROM sessions WHERE kind = 'main' AND to_ms >= ?1))";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([since.map(|at| at.0)])?;
     let mut children: BTreeMap<String, Vec<Child>> = BTreeMap::new();

@@ -1,7 +1,8 @@
 //! The tables, as a list of steps: a store of any older version is brought forward by those it lacks.
 
 /// Each step takes the schema from its index to the next version. Steps that were released never change.
-pub(super) const STEPS: &[&str] = &[r"
+pub(super) const STEPS: &[&str] = &[
+    r"
     CREATE TABLE files (
         path TEXT PRIMARY KEY NOT NULL,
         inode INTEGER NOT NULL,
@@ -61,4 +62,10 @@ pub(super) const STEPS: &[&str] = &[r"
         size INTEGER NOT NULL,
         PRIMARY KEY (path, version)
     );
-"];
+",
+    r"
+    -- Transcripts that were put and not yet compared with others for copies. Empty but for a run under way, or one that
+    -- was interrupted.
+    CREATE TABLE unsettled (path TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
+",
+];
