@@ -329,7 +329,7 @@ mod tests {
             r#"{"a":1,}"#,
             "[1,]",
             "[,1]",
-            r#"{a:1}"#,
+            "{a:1}",
             "nul",
             "truely",
             "01",
@@ -362,8 +362,7 @@ mod tests {
             .object(|cursor, key| {
                 seen.push(match key {
                     b"a" => format!("{:?}", cursor.text()?),
-                    b"b" => format!("{:?}", cursor.integer()?),
-                    b"c" => format!("{:?}", cursor.integer()?),
+                    b"b" | b"c" => format!("{:?}", cursor.integer()?),
                     _ => format!("{:?}", cursor.is_true()?),
                 });
                 Ok(())
