@@ -7,7 +7,6 @@ use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::{Event, Key, Timestamp, copies};
 use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 use std::io::{self, Read};
 
 /// How much is read at a time. It fits the processor's second cache together with what is being worked on.
@@ -135,7 +134,7 @@ pub fn records(input: &mut dyn Read) -> io::Result<copies::Records> {
 
 /// The ids of the records at the beginning of a transcript that are another's, of which only the keys of its messages
 /// and prompts are known: all up to the last one known, and the results that belong to it.
-pub fn copied(input: &mut dyn Read, known: &HashSet<Key>) -> io::Result<Vec<Key>> {
+pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Vec<Key>> {
     let mut lines = Lines::default();
     let (mut ids, mut copied, mut follows) = (Vec::new(), 0, false);
     loop {
@@ -244,7 +243,7 @@ impl Lines {
         let moved = self.from;
         let open = self.to - self.from;
         if self.buffer.is_empty() {
-            self.buffer.resize(WINDOW, 0);
+            self.buffer = vec![0; WINDOW]; // zeroed by the system, not by us
         } else if open == 0 && self.buffer.len() > WINDOW * 4 {
             // The long line is over: give its room back.
             self.buffer = vec![0; WINDOW];
@@ -328,6 +327,29 @@ mod tests {
         let long = "x".repeat(3 * WINDOW);
         let text = format!("{long}\nshort\n{long}");
         assert_eq!(cut(text.as_bytes(), 100_000), [long.clone(), "short".into(), format!("{long}$")]);
+    }
+
+    #[test]
+    fn no_line_makes_the_window_outgrow_its_limit() {
+        /// Endless lines, each of 100 MB.
+        struct Endless(usize);
+        impl Read for Endless {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let line = 100 << 20;
+                let some = buffer.len().min(line - self.0 % line);
+                buffer[..some].fill(b'x');
+                if (self.0 + some).is_multiple_of(line) {
+                    buffer[some - 1] = b'\n';
+                }
+                self.0 += some;
+                Ok(some)
+            }
+        }
+        let (mut lines, mut input) = (Lines::default(), Endless(0));
+        for _ in 0..3 {
+            assert!(matches!(lines.next(&mut input).unwrap(), Line::TooLong(length) if length == 100 << 20));
+            assert!(lines.buffer.capacity() < 3 * LONGEST_LINE);
+        }
     }
 
     #[test]
