@@ -60,7 +60,7 @@ impl Archive {
             // As a whole: what was added by a run that was killed could not be told from the rest.
             Some((Form::Zstd, _)) => {
                 kept.form = Form::Zstd;
-                self.replace(&to, |out| compress(&found.path, out))?;
+                replace(&to, |out| compress(&found.path, out))?;
             }
             _ => kept.form = self.keep_anew(found, &to)?,
         }
@@ -78,7 +78,7 @@ impl Archive {
                 Err(_) => {} // another file system, or one without links: copy
             }
         }
-        self.replace(to, |out| {
+        replace(to, |out| {
             let mut from = File::open(&found.path)?;
             if rustix::fs::ioctl_ficlone(&*out, &from).is_err() {
                 io::copy(&mut from, out)?;
@@ -86,16 +86,6 @@ impl Archive {
             Ok(())
         })?;
         Ok(Form::Copy)
-    }
-
-    /// Writes a file beside its place and then puts it there, so that a crash leaves the old one or the new one.
-    fn replace(&self, to: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-        let draft = to.with_extension(format!("{}.tmp", std::process::id()));
-        let done = File::create(&draft).and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&draft, to));
-        if done.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        done
     }
 
     /// Opens a kept transcript.
@@ -124,7 +114,7 @@ impl Archive {
                 continue;
             }
             let name = format!("{}.zst", entry.name);
-            if self.replace(&self.folder.join(&name), |out| compress(&from, out)).is_err() {
+            if replace(&self.folder.join(&name), |out| compress(&from, out)).is_err() {
                 break; // what is done is done; the rest will be tried again
             }
             spent += metadata.len();
@@ -175,6 +165,16 @@ impl Archive {
             _ => Ok(()),
         }
     }
+}
+
+/// Writes a file beside its place and then puts it there, so that a crash leaves the old one or the new one.
+fn replace(to: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let draft = to.with_extension(format!("{}.tmp", std::process::id()));
+    let done = File::create(&draft).and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&draft, to));
+    if done.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    done
 }
 
 fn same_file(kept: &Path, found: &Found) -> bool {

@@ -9,6 +9,7 @@ use crate::sources::claude_code::read::{Reading, Transcript};
 use crate::sources::claude_code::{self, DECODER};
 use crate::stores::{Archived, Entry, FileState, Form, Holder, Role, Store, StoreError};
 use hotwash_core::facts::Facts;
+use hotwash_core::facts::calls::KeySet;
 use hotwash_core::prices::Prices;
 use hotwash_core::redaction::{Rules, redact, redact_facts};
 use hotwash_core::rubric::Rubric;
@@ -419,7 +420,7 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
     let (moved, gone): (Vec<&Holder>, Vec<&Holder>) = unreadable.into_iter().partition(|gone| {
         gone.role != Role::Forgotten && members.iter().any(|(member, ..)| within(&gone.keys, member))
     });
-    let taken: HashSet<Key> = gone.iter().flat_map(|gone| gone.keys.iter().copied()).collect();
+    let taken: KeySet<Key> = gone.iter().flat_map(|gone| gone.keys.iter().copied()).collect();
 
     let records: Vec<_> = members.iter().map(|(.., records)| records.clone()).collect();
     let mut entries = Vec::new();

@@ -1,6 +1,8 @@
 //! Where facts and scores are kept.
 
 pub mod sqlite;
+#[cfg(test)]
+pub(crate) mod suite;
 
 pub use sqlite::{Store, StoreError};
 

@@ -12,6 +12,8 @@ use hotwash_core::scores::{Grade, Overall, Provenance, Score};
 use hotwash_core::sessions::{Key, Session, SessionId, SessionKind, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,6 +108,10 @@ impl Store {
         {
             return Err(StoreError::ReadOnly { path: path.display().to_string(), cause: error.to_string() });
         }
+        if is_cut_short(path) {
+            // SQLite itself would notice only when it misses something, and might write before that.
+            return Err(StoreError::Damaged { path: path.display().to_string(), cause: "its end is missing".into() });
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, &error))?;
         Store { connection, path: path.to_path_buf(), rules }.prepared()
@@ -141,6 +147,13 @@ impl Store {
         // Commits are safe against a crash of the process at once, and against a power cut from the next checkpoint on.
         connection
             .execute_batch("PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000;")?;
+        if found == 0 && connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))? {
+            // Tables, but none of ours... unless another process has just made them.
+            let found = version(connection)?;
+            if found == 0 {
+                return Err(not_ours());
+            }
+        }
         if found < known {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             // Another process may be doing the same: look again once it is our turn.
@@ -285,7 +298,7 @@ impl Store {
     /// The end of the newest session, by which windows are anchored.
     pub fn newest(&self, query: &Query) -> Result<Option<Timestamp>> {
         if query.project.is_some() || query.paths.is_some() {
-            let query = Query { since: None, ..query.clone() };
+            let query = Query { since: None, subagents: false, ..query.clone() };
             return Ok(self.sessions(&query)?.first().and_then(|row| row.session.to));
         }
         self.read(|connection| {
@@ -512,7 +525,9 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusq
         before.filter(|before| id.is_none_or(|id| id.0 != *before))
     };
     let mut blob = Vec::with_capacity(keys.len() * 8);
-    keys.iter().for_each(|key| blob.extend_from_slice(&key.0.to_le_bytes()));
+    for key in keys {
+        blob.extend_from_slice(&key.0.to_le_bytes());
+    }
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, session,
@@ -712,6 +727,31 @@ fn archived(row: &rusqlite::Row<'_>) -> rusqlite::Result<Archived> {
     })
 }
 
+/// Whether a database file is shorter than it says. While there is a log beside it, the rest may be in there.
+fn is_cut_short(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        return false;
+    }
+    let mut header = [0; 100];
+    let Ok(size) = File::open(path).and_then(|mut file| file.read_exact(&mut header).and(file.metadata())) else {
+        return false;
+    };
+    // See "The Database Header" in SQLite's description of its file format.
+    let number = |at: usize| header[at..at + 4].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let page = match number(16) >> 16 {
+        1 => 65536,
+        page => page,
+    };
+    header.starts_with(b"SQLite format 3\0") && number(24) == number(92) && size.len() < number(28) * page
+}
+
+/// A database that somebody else has made is no store.
+fn not_ours() -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, "it holds other tables".into())
+}
+
 /// JSON in the store that cannot be read is damage like any other.
 fn json_error(error: &serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.to_string().into())
@@ -731,3 +771,6 @@ fn explain(path: &Path, error: &rusqlite::Error) -> StoreError {
         _ => StoreError::Other { path, cause },
     }
 }
+
+#[cfg(test)]
+mod tests;
