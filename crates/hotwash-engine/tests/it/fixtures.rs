@@ -1,15 +1,12 @@
 //! What is true of each fixture and of the example week.
 
+use crate::support::root;
 use hotwash_core::prices;
 use hotwash_engine::sources::claude_code::{self, read::Transcript};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// Everything that is said of a transcript, by name. What was not seen is left out.
 fn said_of(path: &Path) -> BTreeMap<String, String> {

@@ -1,0 +1,150 @@
+//! Killed at any moment, or two at once: nothing is lost, nothing is damaged, and the end is the same.
+//!
+//! The child is this test binary: `child` does nothing unless it is told where to work.
+
+use crate::support::{Case, Talk};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PLACE: &str = "HOTWASH_TEST_CHILD";
+
+#[test]
+fn child() {
+    if let Some(place) = std::env::var_os(PLACE) {
+        Case::at(place.into()).ingest();
+    }
+}
+
+fn spawn(case: &Case) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::child", "--test-threads", "1"])
+        .env(PLACE, case.place())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// A few hundred small transcripts, some of them forks, copies and subagents of others.
+fn crowd(files: usize) -> Case {
+    let case = Case::new();
+    for at in 0..files {
+        let (session, ids) = (format!("s{at}"), format!("i{at}-"));
+        let talk = Talk::new(&session).prompt(&format!("{ids}1"), "go").says(&format!("{ids}2"), "ok");
+        match at % 10 {
+            7 => {
+                let fork = talk.fork(&format!("f{at}")).later(30).prompt(&format!("{ids}f"), "no");
+                case.write(&format!("p{}/a-fork-{at}.jsonl", at % 3), fork.text());
+            }
+            8 => case.write(&format!("p{}/copy-{at}.jsonl", at % 3), talk.text()),
+            9 => {
+                let agent = Talk::subagent(&session, &format!("a{at}"))
+                    .prompt(&format!("{ids}g"), "look")
+                    .says(&format!("{ids}h"), "x");
+                case.write(&format!("p{}/{session}/subagents/agent-a{at}.jsonl", at % 3), agent.text());
+            }
+            _ => {}
+        }
+        let own = if at % 10 == 7 { talk.prompt(&format!("{ids}o"), "on") } else { talk };
+        case.write(&format!("p{}/{session}.jsonl", at % 3), own.text());
+    }
+    case
+}
+
+fn kill_at_moments(moments: u32, files: usize) {
+    let case = crowd(files);
+    // The shorter of two runs: other tests are at work too.
+    let durations = [(); 2].map(|()| {
+        case.forget_everything();
+        let begin = Instant::now();
+        assert!(spawn(&case).wait().unwrap().success());
+        begin.elapsed()
+    });
+    let duration = durations[0].min(durations[1]);
+    let expected = case.dump();
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut cut_off = 0;
+    for moment in 0..moments {
+        case.forget_everything();
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let share = (f64::from(moment) + (seed >> 40) as f64 / f64::from(1u32 << 24)) / f64::from(moments);
+        let mut child = spawn(&case);
+        std::thread::sleep(duration.mul_f64(share));
+        child.kill().unwrap(); // SIGKILL
+        cut_off += u32::from(!child.wait().unwrap().success());
+        if case.store_path().exists() {
+            case.assert_sound();
+        }
+        case.ingest();
+        case.assert_sound();
+        assert_eq!(case.dump(), expected, "killed after {share:.3} of {duration:?}");
+    }
+    println!("{cut_off} of {moments} runs of {duration:?} were killed");
+    assert!(cut_off > 0);
+}
+
+#[test]
+fn a_run_killed_at_any_moment_is_finished_by_the_next() {
+    let slow = std::env::var_os("HOTWASH_SLOW_TESTS").is_some();
+    kill_at_moments(if slow { 50 } else { 12 }, 300);
+}
+
+#[test]
+fn a_run_killed_again_and_again_is_finished_at_last() {
+    let case = crowd(250);
+    case.ingest();
+    let expected = case.dump();
+    case.forget_everything();
+    for delay in [40, 90, 150, 60, 200] {
+        let mut child = spawn(&case);
+        std::thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    case.ingest();
+    case.assert_sound();
+    assert_eq!(case.dump(), expected);
+}
+
+#[test]
+fn a_run_that_stopped_before_copies_were_settled_is_finished_by_one_with_nothing_to_read() {
+    let case = crowd(20);
+    case.ingest();
+    let expected = case.dump();
+    case.forget_everything();
+    // As it stands the moment before copies are settled.
+    case.ingest_without_settling();
+    assert_ne!(case.dump(), expected);
+    let ingested = case.ingest();
+    assert_eq!((ingested.read, ingested.grown), (0, 0));
+    assert_eq!(case.dump(), expected);
+}
+
+#[test]
+fn two_processes_over_the_same_folder_agree() {
+    let case = crowd(150);
+    case.ingest();
+    let expected = case.dump();
+    for round in 0..4 {
+        case.forget_everything();
+        let mut children = [spawn(&case), spawn(&case)];
+        assert!(children.iter_mut().all(|child| child.wait().unwrap().success()), "round {round}");
+        assert_eq!(case.dump(), expected, "round {round}");
+        case.assert_sound();
+    }
+}
+
+#[test]
+fn two_connections_at_once_agree() {
+    let case = crowd(60);
+    case.ingest();
+    let expected = case.dump();
+    for _ in 0..3 {
+        case.forget_everything();
+        std::thread::scope(|scope| {
+            let runs: Vec<_> = (0..4).map(|_| scope.spawn(|| case.ingest())).collect();
+            assert!(runs.into_iter().all(|run| run.join().is_ok()));
+        });
+        assert_eq!(case.dump(), expected);
+    }
+}
