@@ -50,7 +50,7 @@ impl Archive {
     /// known to stand in the file still.
     pub fn keep(&self, found: &Found, version: u32, before: Option<&Archived>) -> io::Result<Archived> {
         let path = found.path.to_string_lossy().into_owned();
-        let name = before.map_or_else(|| format!("{}{version}.jsonl", prefix(&path)), |before| before.name.clone());
+        let name = before.map_or_else(|| format!("{}.jsonl", stem(&path, version)), |before| before.name.clone());
         let to = self.folder.join(&name);
         let mut kept = Archived { path, version, name, form: Form::Copy, size: found.size };
         match before.map(|before| (before.form, before.size)) {
@@ -123,16 +123,16 @@ impl Archive {
         compressed
     }
 
-    /// Removes everything of some transcripts: all versions, and what a run that was killed left of them.
-    pub fn forget(&self, paths: &[String]) -> io::Result<()> {
-        let prefixes: HashSet<String> = paths.iter().map(|path| prefix(path)).collect();
+    /// Removes everything of some transcripts, given by place and version, also what a run that was killed left of them.
+    pub fn forget(&self, transcripts: &[(String, u32)]) -> io::Result<()> {
+        let stems: HashSet<String> = transcripts.iter().map(|(path, version)| stem(path, *version)).collect();
         let names = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             names => names?,
         };
         for name in names {
             let name = name?.file_name().to_string_lossy().into_owned();
-            if name.get(..PREFIX).is_some_and(|start| prefixes.contains(start)) {
+            if name.split('.').next().is_some_and(|start| stems.contains(start)) {
                 self.remove(&name)?;
             }
         }
@@ -195,13 +195,10 @@ fn compress(from: &Path, to: &mut File) -> io::Result<()> {
     to.sync_data()
 }
 
-/// How the names of all that is kept of a transcript begin.
-fn prefix(path: &str) -> String {
-    format!("{:016x}-", xxh3_64(path.as_bytes()))
+/// How the names of all that is kept of a transcript begin, up to the first dot.
+fn stem(path: &str, version: u32) -> String {
+    format!("{:016x}-{version}", xxh3_64(path.as_bytes()))
 }
-
-/// How long that is.
-const PREFIX: usize = 17;
 
 fn rest(from: &Path, size: u64) -> io::Result<File> {
     let mut from = File::open(from)?;

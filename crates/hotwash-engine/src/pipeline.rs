@@ -159,6 +159,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     });
     done?;
     ingested.failed.sort();
+    ingested.unarchived.sort();
     settle_copies(store, setup)?;
     if !known.is_empty() {
         compress(store, setup);
@@ -176,16 +177,17 @@ pub fn grade_missing(store: &mut Store, rubric: &Rubric) -> Result<usize, StoreE
     Ok(ungraded.len())
 }
 
-/// Forgets sessions: in the archive, in the store and on the disk. What is forgotten stays so until its file changes.
+/// Forgets sessions: in the archive, in the store and on the disk. Says which transcripts that took. What is forgotten
+/// stays so until its file changes.
 pub fn forget(store: &mut Store, archive: Option<&Archive>, ids: &[SessionId]) -> Result<Vec<String>, ForgetError> {
-    let paths = store.transcripts(ids)?;
+    let transcripts = store.transcripts(ids)?;
     // The archive first: if it stops half-way, the sessions are still there to be forgotten again.
     if let Some(archive) = archive {
-        archive.forget(&paths)?;
+        archive.forget(&transcripts)?;
     }
     store.forget(ids)?;
     store.shrink()?;
-    Ok(paths)
+    Ok(transcripts.into_iter().map(|(path, _)| path).collect())
 }
 
 /// Why something could not be forgotten.

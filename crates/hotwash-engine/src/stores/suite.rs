@@ -322,12 +322,13 @@ pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
     (copy.session, copy.role) = (None, Role::Copy);
     entries.extend([inside, copy]);
     store.put(&entries).unwrap();
-    let kept = |path: &str| Archived { path: path.into(), version: 1, name: path.into(), form: Form::Copy, size: 1 };
+    let kept = |path: &str| Archived { path: path.into(), version: 4, name: path.into(), form: Form::Copy, size: 1 };
     store.put_archived(&entries.iter().map(|entry| kept(&entry.file.path)).collect::<Vec<_>>()).unwrap();
 
     let forgotten = ["/t/a.jsonl", "/t/a/subagents/agent-acompact-1.jsonl", "/t/b.jsonl", "/t/z.jsonl"];
     let id = entries[0].session.as_ref().unwrap().0.id.clone();
-    assert_eq!(store.transcripts(std::slice::from_ref(&id)).unwrap(), forgotten);
+    let transcripts = store.transcripts(std::slice::from_ref(&id)).unwrap();
+    assert_eq!(transcripts, forgotten.map(|path| (path.to_string(), 4)));
     let removed = store.forget(std::slice::from_ref(&id)).unwrap();
     assert_eq!(removed.iter().map(|kept| kept.path.as_str()).collect::<Vec<_>>(), forgotten);
     assert_eq!(names(&all(store)), ["ccc"]);

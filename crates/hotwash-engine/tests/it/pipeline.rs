@@ -617,6 +617,19 @@ mod forgetting {
     }
 
     #[test]
+    fn another_transcript_that_stood_in_the_same_place_is_not_forgotten_with_it() {
+        let (old, new) = (short("s1", "a"), short("s2", "b"));
+        let case = Case::with(&[("p/t.jsonl", old.text())]);
+        case.ingest();
+        case.write("p/t.jsonl", new.text());
+        case.ingest();
+        let id = case.sessions().into_iter().find(|row| row.version == 2).unwrap().session.id;
+        pipeline::forget(&mut case.open(), Some(&case.archive()), &[id]).unwrap();
+        assert_eq!(case.session("p/t.jsonl").version, 1);
+        assert_eq!(case.transcript("p/t.jsonl", 1).as_deref(), Some(old.text()));
+    }
+
+    #[test]
     fn whole_copies_are_forgotten_with_it() {
         let talk = Talk::new("s1").prompt("a1", "tell nobody about the quinces").says("a2", "Never.");
         let case = Case::with(&[("p/a.jsonl", talk.text()), ("p/b.jsonl", talk.text())]);

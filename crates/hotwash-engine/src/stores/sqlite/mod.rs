@@ -392,9 +392,9 @@ impl Store {
         })
     }
 
-    /// The transcripts that have to go for sessions to be forgotten: their own, their subagents' and what else lies
-    /// in their folders, and whole copies of any of these. A fork is a session of its own and stays.
-    pub fn transcripts(&self, ids: &[SessionId]) -> Result<Vec<String>> {
+    /// The transcripts, by place and version, that have to go for sessions to be forgotten: their own, their subagents'
+    /// and what else lies in their folders, and whole copies of any of these. A fork is a session of its own and stays.
+    pub fn transcripts(&self, ids: &[SessionId]) -> Result<Vec<(String, u32)>> {
         self.read(|connection| transcripts(connection, ids))
     }
 
@@ -404,21 +404,21 @@ impl Store {
     pub fn forget(&mut self, ids: &[SessionId]) -> Result<Vec<Archived>> {
         self.write(|transaction| {
             let mut removed = Vec::new();
-            for path in transcripts(transaction, ids)? {
-                let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1";
-                for entry in transaction.prepare_cached(sql)?.query_map([&path], archived)? {
+            for (path, version) in transcripts(transaction, ids)? {
+                let which = params![path, version];
+                let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1 AND version = ?2";
+                for entry in transaction.prepare_cached(sql)?.query_map(which, archived)? {
                     removed.push(entry?);
                 }
-                transaction.execute("DELETE FROM archive WHERE path = ?1", [&path])?;
-                transaction.execute(
-                    "DELETE FROM grades WHERE session IN (SELECT id FROM sessions WHERE path = ?1)",
-                    [&path],
-                )?;
-                transaction.execute("DELETE FROM sessions WHERE path = ?1", [&path])?;
-                transaction.execute(
-                    "UPDATE files SET session = NULL, role = ?2, reading = '{}', checkpoint = NULL WHERE path = ?1",
-                    [path.as_str(), Role::Forgotten.name()],
-                )?;
+                for sql in [
+                    "DELETE FROM archive WHERE path = ?1 AND version = ?2",
+                    "DELETE FROM grades WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
+                    "DELETE FROM sessions WHERE path = ?1 AND version = ?2",
+                    "UPDATE files SET session = NULL, role = 'forgotten', reading = '{}', checkpoint = NULL
+                     WHERE path = ?1 AND version = ?2",
+                ] {
+                    transaction.prepare_cached(sql)?.execute(which)?;
+                }
             }
             Ok(removed)
         })
@@ -634,42 +634,44 @@ fn keys(blob: &[u8]) -> Vec<Key> {
 }
 
 /// See [`Store::transcripts`].
-fn transcripts(connection: &Connection, ids: &[SessionId]) -> rusqlite::Result<Vec<String>> {
-    let mut paths = BTreeSet::new();
+fn transcripts(connection: &Connection, ids: &[SessionId]) -> rusqlite::Result<Vec<(String, u32)>> {
+    let which = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?));
+    let mut found = BTreeSet::new();
     let mut own = connection.prepare_cached(
-        "SELECT path FROM sessions WHERE id = ?1
-         UNION SELECT path FROM files WHERE session = ?1
-         UNION SELECT c.path FROM sessions c JOIN sessions s ON c.recorded = s.recorded
+        "SELECT path, version FROM sessions WHERE id = ?1
+         UNION SELECT path, version FROM files WHERE session = ?1
+         UNION SELECT c.path, c.version FROM sessions c JOIN sessions s ON c.recorded = s.recorded
              WHERE s.id = ?1 AND s.kind = 'main' AND c.kind = 'subagent' AND s.recorded != ''",
     )?;
     for id in ids {
-        for path in own.query_map([&id.0], |row| row.get::<_, String>(0))? {
-            paths.insert(path?);
+        for row in own.query_map([&id.0], which)? {
+            found.insert(row?);
         }
     }
-    let mut inside = connection.prepare_cached("SELECT path FROM files WHERE substr(path, 1, length(?1)) = ?1")?;
-    for folder in
-        paths.iter().filter_map(|path| path.strip_suffix(".jsonl")).map(|stem| format!("{stem}/")).collect::<Vec<_>>()
-    {
-        for path in inside.query_map([&folder], |row| row.get::<_, String>(0))? {
-            paths.insert(path?);
+    let folder = |(path, _): &(String, u32)| path.strip_suffix(".jsonl").map(|stem| format!("{stem}/"));
+    let folders: BTreeSet<String> = found.iter().filter_map(folder).collect();
+    let mut inside =
+        connection.prepare_cached("SELECT path, version FROM files WHERE substr(path, 1, length(?1)) = ?1")?;
+    for folder in folders {
+        for row in inside.query_map([&folder], which)? {
+            found.insert(row?);
         }
     }
     let mut known = HashSet::new();
-    let mut keys_of = connection.prepare_cached("SELECT keys FROM files WHERE path = ?1")?;
-    for path in &paths {
-        if let Some(found) = keys_of.query_row([path], |row| Ok(keys(row.get_ref(0)?.as_blob()?))).optional()? {
-            known.extend(found);
-        }
+    let mut keys_of = connection.prepare_cached("SELECT keys FROM files WHERE path = ?1 AND version = ?2")?;
+    for (path, version) in &found {
+        let held = keys_of.query_row(params![path, version], |row| Ok(keys(row.get_ref(0)?.as_blob()?))).optional()?;
+        known.extend(held.unwrap_or_default());
     }
-    let mut copies = connection.prepare_cached("SELECT path, keys FROM files WHERE role = ?1 AND length(keys) > 0")?;
-    let mut rows = copies.query([Role::Copy.name()])?;
+    let mut copies =
+        connection.prepare_cached("SELECT path, version, keys FROM files WHERE role = 'copy' AND length(keys) > 0")?;
+    let mut rows = copies.query([])?;
     while let Some(row) = rows.next()? {
-        if keys(row.get_ref(1)?.as_blob()?).iter().all(|key| known.contains(key)) {
-            paths.insert(row.get(0)?);
+        if keys(row.get_ref(2)?.as_blob()?).iter().all(|key| known.contains(key)) {
+            found.insert(which(row)?);
         }
     }
-    Ok(paths.into_iter().collect())
+    Ok(found.into_iter().collect())
 }
 
 /// A subagent's share of its session.
