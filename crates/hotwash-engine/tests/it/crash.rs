@@ -4,7 +4,7 @@
 
 use crate::support::{Case, Talk};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PLACE: &str = "HOTWASH_TEST_CHILD";
 
@@ -51,36 +51,49 @@ fn crowd(files: usize) -> Case {
     case
 }
 
-fn kill_at_moments(moments: u32, files: usize) {
-    let case = crowd(files);
-    // The shorter of two runs: other tests are at work too.
-    let durations = [(); 2].map(|()| {
-        case.forget_everything();
-        let begin = Instant::now();
-        assert!(spawn(&case).wait().unwrap().success());
-        begin.elapsed()
-    });
-    let duration = durations[0].min(durations[1]);
+/// How far a run has come: files archived, then kept, then settled. By what can be seen, not by the clock, which says
+/// little on a busy machine.
+fn progress(case: &Case, files: usize) -> usize {
+    let archived = case.archive().folder().read_dir().map_or(0, Iterator::count);
+    let count = |table: &str| -> usize {
+        if !case.store_path().exists() {
+            return 0;
+        }
+        let sql = format!("SELECT count(*) FROM {table}");
+        case.connection().query_row(&sql, [], |row| row.get::<_, i64>(0)).map_or(0, |count| count as usize)
+    };
+    let kept = count("files");
+    archived.min(files) + kept + if kept == files { files - count("unsettled") } else { 0 }
+}
+
+fn kill_at_moments(moments: u32, talks: usize) {
+    let case = crowd(talks);
+    assert!(spawn(&case).wait().unwrap().success());
     let expected = case.dump();
+    let files = case.found().len();
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut cut_off = 0;
+    let mut reached = [0; 4]; // killed with nothing kept, something kept, all kept and not settled; not killed in time
     for moment in 0..moments {
         case.forget_everything();
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let share = (f64::from(moment) + (seed >> 40) as f64 / f64::from(1u32 << 24)) / f64::from(moments);
         let mut child = spawn(&case);
-        std::thread::sleep(duration.mul_f64(share));
+        while progress(&case, files) < (share * 3.0 * files as f64) as usize && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         child.kill().unwrap(); // SIGKILL
-        cut_off += u32::from(!child.wait().unwrap().success());
+        let killed = !child.wait().unwrap().success();
+        let at = progress(&case, files);
+        reached[if killed { at.saturating_sub(1) / files } else { 3 }] += 1;
         if case.store_path().exists() {
             case.assert_sound();
         }
         case.ingest();
         case.assert_sound();
-        assert_eq!(case.dump(), expected, "killed after {share:.3} of {duration:?}");
+        assert_eq!(case.dump(), expected, "killed at {at} of {}", 3 * files);
     }
-    println!("{cut_off} of {moments} runs of {duration:?} were killed");
-    assert!(cut_off > 0);
+    println!("killed while reading, keeping, settling; not killed in time: {reached:?}");
+    assert!(reached[0] > 0 && reached[1] + reached[2] > 0, "{reached:?}");
 }
 
 #[test]
