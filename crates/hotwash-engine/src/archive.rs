@@ -7,8 +7,9 @@
 
 use crate::sources::claude_code::discover::Found;
 use crate::stores::{Archived, Form};
+use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
@@ -45,20 +46,21 @@ impl Archive {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
     }
 
-    /// Keeps a transcript. `before` is what the archive has of it under the same version.
+    /// Keeps a transcript. `before` is what the archive has of it under the same version, and how much of that is
+    /// known to stand in the file still.
     pub fn keep(&self, found: &Found, version: u32, before: Option<&Archived>) -> io::Result<Archived> {
         let path = found.path.to_string_lossy().into_owned();
-        let name = before
-            .map_or_else(|| format!("{:016x}-{version}.jsonl", xxh3_64(path.as_bytes())), |before| before.name.clone());
+        let name = before.map_or_else(|| format!("{}.jsonl", stem(&path, version)), |before| before.name.clone());
         let to = self.folder.join(&name);
         let mut kept = Archived { path, version, name, form: Form::Copy, size: found.size };
         match before.map(|before| (before.form, before.size)) {
             // Another name of a file that has grown has grown with it.
             Some((Form::Link, _)) if same_file(&to, found) => kept.form = Form::Link,
             Some((Form::Copy, size)) if size <= found.size && to.exists() => append(&found.path, size, &to)?,
-            Some((Form::Zstd, size)) if size <= found.size && to.exists() => {
+            // As a whole: what was added by a run that was killed could not be told from the rest.
+            Some((Form::Zstd, _)) => {
                 kept.form = Form::Zstd;
-                append_compressed(&found.path, size, &to)?;
+                replace(&to, |out| compress(&found.path, out))?;
             }
             _ => kept.form = self.keep_anew(found, &to)?,
         }
@@ -76,7 +78,7 @@ impl Archive {
                 Err(_) => {} // another file system, or one without links: copy
             }
         }
-        self.replace(to, |out| {
+        replace(to, |out| {
             let mut from = File::open(&found.path)?;
             if rustix::fs::ioctl_ficlone(&*out, &from).is_err() {
                 io::copy(&mut from, out)?;
@@ -84,16 +86,6 @@ impl Archive {
             Ok(())
         })?;
         Ok(Form::Copy)
-    }
-
-    /// Writes a file beside its place and then puts it there, so that a crash leaves the old one or the new one.
-    fn replace(&self, to: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-        let draft = to.with_extension(format!("{}.tmp", std::process::id()));
-        let done = File::create(&draft).and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&draft, to));
-        if done.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        done
     }
 
     /// Opens a kept transcript.
@@ -106,7 +98,7 @@ impl Archive {
     }
 
     /// Compresses what has gone cold, about `budget` bytes of it. Says what is now kept otherwise.
-    pub fn compress_cold(&self, kept: &[Archived], budget: u64) -> io::Result<Vec<Archived>> {
+    pub fn compress_cold(&self, kept: &[Archived], budget: u64) -> Vec<Archived> {
         let mut compressed = Vec::new();
         let mut spent = 0;
         for entry in kept.iter().filter(|entry| entry.form != Form::Zstd) {
@@ -122,14 +114,48 @@ impl Archive {
                 continue;
             }
             let name = format!("{}.zst", entry.name);
-            self.replace(&self.folder.join(&name), |out| {
-                zstd::stream::copy_encode(File::open(&from)?, &mut *out, LEVEL)?;
-                out.sync_data()
-            })?;
+            if replace(&self.folder.join(&name), |out| compress(&from, out)).is_err() {
+                break; // what is done is done; the rest will be tried again
+            }
             spent += metadata.len();
             compressed.push(Archived { name, form: Form::Zstd, size: metadata.len(), ..entry.clone() });
         }
-        Ok(compressed)
+        compressed
+    }
+
+    /// Removes everything of some transcripts, given by place and version, also what a run that was killed left of them.
+    pub fn forget(&self, transcripts: &[(String, u32)]) -> io::Result<()> {
+        let stems: HashSet<String> = transcripts.iter().map(|(path, version)| stem(path, *version)).collect();
+        let names = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            names => names?,
+        };
+        for name in names {
+            let name = name?.file_name().to_string_lossy().into_owned();
+            if name.split('.').next().is_some_and(|start| stems.contains(start)) {
+                self.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes drafts that a run left which was killed.
+    pub fn tidy(&self) {
+        let Ok(names) = fs::read_dir(&self.folder) else { return };
+        for entry in names.flatten().filter(|entry| entry.file_name().as_encoded_bytes().ends_with(b".tmp")) {
+            let old = entry.metadata().is_ok_and(|draft| self.now_ns - draft.mtime() * 1_000_000_000 > HOT_NS);
+            if old {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Lets go of another name of a file that has been rewritten in place: it shows the new content now.
+    pub fn drop_rewritten(&self, kept: &Archived, found: &Found) -> io::Result<()> {
+        if kept.form == Form::Link && same_file(&self.folder.join(&kept.name), found) {
+            self.remove(&kept.name)?;
+        }
+        Ok(())
     }
 
     /// Removes a kept file. One that is already gone is fine.
@@ -139,6 +165,16 @@ impl Archive {
             _ => Ok(()),
         }
     }
+}
+
+/// Writes a file beside its place and then puts it there, so that a crash leaves the old one or the new one.
+fn replace(to: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let draft = to.with_extension(format!("{}.tmp", std::process::id()));
+    let done = File::create(&draft).and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&draft, to));
+    if done.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    done
 }
 
 fn same_file(kept: &Path, found: &Found) -> bool {
@@ -154,10 +190,14 @@ fn append(from: &Path, size: u64, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds what came after `size` bytes as a frame of its own: frames in a row decompress as one.
-fn append_compressed(from: &Path, size: u64, to: &Path) -> io::Result<()> {
-    let frame = zstd::stream::encode_all(rest(from, size)?, LEVEL)?;
-    File::options().append(true).open(to)?.write_all(&frame)
+fn compress(from: &Path, to: &mut File) -> io::Result<()> {
+    zstd::stream::copy_encode(File::open(from)?, &mut *to, LEVEL)?;
+    to.sync_data()
+}
+
+/// How the names of all that is kept of a transcript begin, up to the first dot.
+fn stem(path: &str, version: u32) -> String {
+    format!("{:016x}-{version}", xxh3_64(path.as_bytes()))
 }
 
 fn rest(from: &Path, size: u64) -> io::Result<File> {
@@ -236,7 +276,7 @@ mod tests {
         let case = Case::new();
         let found = case.write("one\n", 50);
         let kept = case.archive.keep(&found, 1, None).unwrap();
-        let compressed = case.archive.compress_cold(std::slice::from_ref(&kept), 1 << 20).unwrap();
+        let compressed = case.archive.compress_cold(std::slice::from_ref(&kept), 1 << 20);
         case.archive.remove(&kept.name).unwrap();
         assert_eq!((compressed[0].form, case.content(&compressed[0])), (Form::Zstd, "one\n".to_string()));
 

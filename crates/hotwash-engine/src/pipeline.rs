@@ -7,14 +7,16 @@ use crate::archive::Archive;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::sources::claude_code::{self, DECODER};
-use crate::stores::{Archived, Entry, FileState, Role, Store, StoreError};
+use crate::stores::{Archived, Entry, FileState, Form, Holder, Role, Store, StoreError};
 use hotwash_core::facts::Facts;
+use hotwash_core::facts::calls::KeySet;
 use hotwash_core::prices::Prices;
 use hotwash_core::redaction::{Rules, redact, redact_facts};
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::offline;
-use hotwash_core::sessions::{Session, SessionId, copies};
-use std::collections::BTreeMap;
+use hotwash_core::sessions::{Key, Session, SessionId, copies};
+use hotwash_core::text::Text;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -98,6 +100,8 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         jobs.push(Job { found, before, checkpoint, archived });
     }
     if jobs.is_empty() {
+        // An earlier run may have been interrupted before it came to this.
+        settle_copies(store, setup)?;
         return Ok(ingested);
     }
     // The longest first, so that no core is left with it at the end.
@@ -124,6 +128,8 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             });
         }
         drop(sender);
+        // Owned by the writer: when it gives up, the readers must not wait for it.
+        let receiver = receiver;
         let mut batch = Batch::default();
         for (file, (job, result)) in receiver.iter().enumerate() {
             let path = || job.found.path.to_string_lossy().into_owned();
@@ -154,8 +160,8 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     });
     done?;
     ingested.failed.sort();
-    let changed: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
-    settle_copies(store, setup, &changed)?;
+    ingested.unarchived.sort();
+    settle_copies(store, setup)?;
     if !known.is_empty() {
         compress(store, setup);
     }
@@ -172,19 +178,58 @@ pub fn grade_missing(store: &mut Store, rubric: &Rubric) -> Result<usize, StoreE
     Ok(ungraded.len())
 }
 
-/// Opens a transcript as it was when it was read: the original, or what the archive has of it.
+/// Forgets sessions: in the archive, in the store and on the disk. Says which transcripts that took. What is forgotten
+/// stays so until its file changes.
+pub fn forget(store: &mut Store, archive: Option<&Archive>, ids: &[SessionId]) -> Result<Vec<String>, ForgetError> {
+    let transcripts = store.transcripts(ids)?;
+    // The archive first: if it stops half-way, the sessions are still there to be forgotten again.
+    if let Some(archive) = archive {
+        archive.forget(&transcripts)?;
+    }
+    store.forget(ids)?;
+    store.shrink()?;
+    Ok(transcripts.into_iter().map(|(path, _)| path).collect())
+}
+
+/// Why something could not be forgotten.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgetError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Something in the archive could not be removed.
+    #[error("the archive cannot be changed: {}", words(.0))]
+    Archive(#[from] io::Error),
+}
+
+/// Opens a transcript as it was when it was read: the original, or what the archive has of it. It may have grown.
 pub fn open_transcript(
     store: &Store,
     archive: Option<&Archive>,
     path: &str,
     version: u32,
 ) -> Result<Option<Box<dyn io::Read>>, StoreError> {
-    let newest = store.version(path)?.is_none_or(|newest| newest == version);
-    if newest && let Ok(file) = File::open(path) {
-        return Ok(Some(Box::new(file)));
+    let newest = store.file(path)?.filter(|file| file.version == version);
+    if let Some(newest) = &newest
+        && let Some(original) = open_original(newest)
+    {
+        return Ok(Some(Box::new(original)));
     }
     let kept = store.archived(path)?.into_iter().find(|kept| kept.version == version);
-    Ok(kept.zip(archive).and_then(|(kept, archive)| archive.open(&kept).ok()))
+    Ok(kept.zip(archive).and_then(|(kept, archive)| {
+        // Another name of a file that was rewritten in place shows what it is now.
+        let lost = kept.form == Form::Link
+            && newest.is_some_and(|newest| {
+                let link = File::open(archive.folder().join(&kept.name));
+                link.is_ok_and(|link| !still_begins_so(&link, &newest))
+            });
+        if lost { None } else { archive.open(&kept).ok() }
+    }))
+}
+
+/// The file of a transcript, unless something else has taken its place.
+fn open_original(state: &FileState) -> Option<File> {
+    File::open(&state.path).ok().filter(|file| still_begins_so(file, state))
 }
 
 #[derive(Default)]
@@ -223,7 +268,7 @@ struct Done {
 impl Job<'_> {
     fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<Done> {
         let mut file = File::open(&self.found.path)?;
-        let grown = self.before.is_some_and(|before| has_only_grown(&file, before, self.found.size));
+        let grown = self.before.is_some_and(|before| before.offset > 0 && still_begins_so(&file, before));
         let resumed: Option<Transcript> =
             self.checkpoint.as_ref().filter(|_| grown).and_then(|state| postcard::from_bytes(state).ok());
         let resumes = resumed.is_some();
@@ -251,13 +296,24 @@ impl Job<'_> {
             decoder: DECODER,
             version: self.before.map_or(1, |before| before.version + u32::from(rewritten)),
         };
-        let archived = setup
-            .archive
-            .map(|archive| archive.keep(self.found, file.version, self.archived.as_ref().filter(|_| !rewritten)));
+        let archived = setup.archive.map(|archive| self.keep(archive, file.version, grown));
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
         let entry = entry(file, None, rewritten, &transcript, checkpoint, setup);
         Ok(Done { entry, reading, archived, bytes, grown: resumes })
+    }
+
+    fn keep(&self, archive: &Archive, version: u32, grown: bool) -> io::Result<Archived> {
+        let mut kept = self.archived.clone();
+        if let Some(kept) = kept.as_mut().filter(|kept| kept.version == version && grown) {
+            // An unfinished last line may have been written anew: only what was read to its end is known to stand.
+            kept.size = kept.size.min(self.before.map_or(0, |before| before.offset));
+            return archive.keep(self.found, version, Some(kept));
+        }
+        if let Some(kept) = kept {
+            archive.drop_rewritten(&kept, self.found)?;
+        }
+        archive.keep(self.found, version, None)
     }
 }
 
@@ -285,13 +341,14 @@ fn entry(
 fn session(role: Role, transcript: &Transcript, facts: Facts, setup: &Setup<'_>) -> Option<Session> {
     let kind = role.session()?;
     let identity = transcript.ledger.identity();
+    let recorded = identity.session.unwrap_or_default();
     let words = transcript.ledger.words();
     let title = [&words.title, &words.first_prompt, &words.task, &words.last_answer].into_iter().flatten().next();
     let title = redact(title.map_or("", String::as_str), setup.rules);
     Some(Session {
-        id: SessionId::of(identity.first?),
+        id: SessionId::of(identity.first.unwrap_or_else(|| Key::of(Text::plain(&recorded)))),
         kind,
-        recorded: identity.session.unwrap_or_default(),
+        recorded,
         agent: identity.agent,
         project: redact(identity.cwd.as_deref().unwrap_or_default(), setup.rules),
         title: one_line(&title, setup.rules),
@@ -313,8 +370,8 @@ fn one_line(
 }
 
 /// Whether what was read before still stands at the beginning of a file.
-fn has_only_grown(file: &File, before: &FileState, size: u64) -> bool {
-    before.offset > 0 && size >= before.offset && tail(file, before.offset).is_ok_and(|tail| tail == before.tail)
+fn still_begins_so(file: &File, before: &FileState) -> bool {
+    tail(file, before.offset).is_ok_and(|tail| tail == before.tail)
 }
 
 /// A hash of the bytes before a place.
@@ -329,53 +386,88 @@ fn tail(file: &File, offset: u64) -> io::Result<u64> {
     }
 }
 
-/// Gives copied events to the transcript that owns them, where a changed transcript shares events with another.
-fn settle_copies(store: &mut Store, setup: &Setup<'_>, changed: &[String]) -> Result<(), StoreError> {
-    let all = store.keys()?;
-    let keys: Vec<&[_]> = all.iter().map(|(_, keys)| keys.as_slice()).collect();
-    let files = store.files()?;
+/// Gives copied events to the transcript that owns them, where a transcript that was put shares events with another.
+fn settle_copies(store: &mut Store, setup: &Setup<'_>) -> Result<(), StoreError> {
+    let unsettled = store.unsettled()?;
+    if unsettled.is_empty() {
+        return Ok(());
+    }
+    let holders = store.holders()?;
+    let keys: Vec<&[_]> = holders.iter().map(|holder| holder.keys.as_slice()).collect();
     for group in copies::groups(&keys) {
-        let paths: Vec<&str> = group.iter().map(|&at| all[at].0.as_str()).collect();
-        if !paths.iter().any(|path| changed.iter().any(|changed| changed == path)) {
+        let group: Vec<&Holder> = group.into_iter().map(|at| &holders[at]).collect();
+        if group.iter().any(|holder| unsettled.contains(&holder.path)) {
+            settle_group(store, setup, &group)?;
+        }
+    }
+    store.settle(&[], &[], &unsettled.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Result<(), StoreError> {
+    let mut members = Vec::new();
+    let mut unreadable = Vec::new();
+    for holder in group {
+        let Some(file) = store.file(&holder.path)? else { continue };
+        let input = match holder.role {
+            Role::Forgotten => None,
+            _ => open_transcript(store, setup.archive, &holder.path, file.version)?,
+        };
+        match input.map(|mut input| claude_code::read::records(&mut *input)) {
+            Some(Ok(records)) => members.push((*holder, file, records)),
+            // A copy had nothing of its own before, so there is nothing to be lost with it.
+            _ if holder.role == Role::Copy => {}
+            _ => unreadable.push(*holder),
+        }
+    }
+    let within = |keys: &[Key], other: &Holder| keys.iter().all(|key| other.keys.binary_search(key).is_ok());
+    // What can no longer be asked keeps what it gave, unless another holds all of it: then it was moved there.
+    let (moved, gone): (Vec<&Holder>, Vec<&Holder>) = unreadable.into_iter().partition(|gone| {
+        gone.role != Role::Forgotten && members.iter().any(|(member, ..)| within(&gone.keys, member))
+    });
+    let taken: KeySet<Key> = gone.iter().flat_map(|gone| gone.keys.iter().copied()).collect();
+
+    let records: Vec<_> = members.iter().map(|(.., records)| records.clone()).collect();
+    let mut entries = Vec::new();
+    for (at, ((holder, file, records), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
+        let open = || open_transcript(store, setup.archive, &file.path, file.version);
+        if !taken.is_empty()
+            && let Some(mut input) = open()?
+            && let Ok(copied) = claude_code::read::copied(&mut *input, &taken)
+        {
+            foreign.extend(copied);
+        }
+        let Some(mut input) = open()? else { continue };
+        let foreign: HashSet<Key> = foreign.into_iter().collect();
+        let owns_nothing = if records.is_empty() {
+            // Its records have no ids: it can only be a copy as a whole.
+            let whole = |(other, (member, ..)): (usize, &(&Holder, _, _))| {
+                other != at && within(&holder.keys, member) && (member.keys.len() > holder.keys.len() || other < at)
+            };
+            members.iter().enumerate().any(whole)
+        } else {
+            records.iter().all(|(key, _)| foreign.contains(key))
+        };
+        let mut transcript = Transcript::without(foreign.into_iter().collect());
+        if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
             continue;
         }
-        // Transcripts that are gone and were never archived cannot be asked any more; what they gave stays theirs.
-        let mut members = Vec::new();
-        for path in paths {
-            let Some(file) = files.get(path) else { continue };
-            if let Some(mut input) = open_transcript(store, setup.archive, path, file.version)?
-                && let Ok(records) = claude_code::read::records(&mut *input)
-            {
-                members.push((file, records));
-            }
-        }
-        let records: Vec<_> = members.iter().map(|(_, records)| records.clone()).collect();
-        let mut entries = Vec::new();
-        for ((file, records), foreign) in members.iter().zip(copies::foreign(&records)) {
-            let Some(mut input) = open_transcript(store, setup.archive, &file.path, file.version)? else { continue };
-            let whole = all.iter().find(|(path, _)| *path == file.path).map(|(_, keys)| keys.clone());
-            let owns_nothing =
-                foreign.len() >= records.iter().map(|(key, _)| key).collect::<std::collections::BTreeSet<_>>().len();
-            let mut transcript = Transcript::without(foreign);
-            if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
-                continue;
-            }
-            let role = owns_nothing.then_some(Role::Copy);
-            // Without a checkpoint: when it grows it is read as a whole, and its copies are settled again.
-            let mut entry = entry((*file).clone(), role, false, &transcript, None, setup);
-            entry.keys = whole.unwrap_or_default();
-            entries.push(entry);
-        }
-        store.put(&entries)?;
+        let role = owns_nothing.then_some(Role::Copy);
+        // Without a checkpoint: when it grows it is read as a whole, and its copies are settled again.
+        let mut entry = entry(file.clone(), role, false, &transcript, None, setup);
+        entry.keys.clone_from(&holder.keys);
+        entries.push(entry);
     }
-    Ok(())
+    let moved: Vec<&str> = moved.into_iter().map(|holder| holder.path.as_str()).collect();
+    let paths: Vec<&str> = group.iter().map(|holder| holder.path.as_str()).collect();
+    store.settle(&entries, &moved, &paths)
 }
 
 /// Compresses a portion of what has gone cold. That it fails is no reason to fail the run: it will be tried again.
 fn compress(store: &mut Store, setup: &Setup<'_>) {
     let Some(archive) = setup.archive else { return };
     let Ok(kept) = store.archive() else { return };
-    let Ok(compressed) = archive.compress_cold(&kept, COMPRESS_BYTES) else { return };
+    archive.tidy();
+    let compressed = archive.compress_cold(&kept, COMPRESS_BYTES);
     if store.put_archived(&compressed).is_ok() {
         for entry in compressed {
             let _ = archive.remove(entry.name.trim_end_matches(".zst"));

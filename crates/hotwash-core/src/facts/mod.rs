@@ -173,11 +173,14 @@ impl Ledger {
         self.transcript.words()
     }
 
-    /// Keys of the API messages and prompts seen, sorted: copies of a transcript share them.
+    /// Keys of the API messages and prompts seen and of what names the session, sorted: copies of a transcript share
+    /// them.
     pub fn keys(&self) -> Vec<Key> {
         let mut keys = self.tokens.message_keys();
         keys.extend_from_slice(self.transcript.prompt_keys());
+        keys.extend(self.transcript.identity().first);
         keys.sort_unstable();
+        keys.dedup();
         keys
     }
 

@@ -52,10 +52,15 @@ pub fn foreign(group: &[Records]) -> Vec<Vec<Key>> {
             }
         }
     }
-    // The order of precedence: by the first event that nobody else holds, then by place in the group.
+    // The order of precedence: by the first event that nobody else holds, then by place in the group. One whose own
+    // events have no time cannot be the earliest.
     let unshared = |at: usize| {
-        let own = group[at].iter().find(|(key, _)| holders[key].len() == 1);
-        own.map_or((1, None), |(_, time)| (0, *time))
+        let mut own = group[at].iter().filter(|(key, _)| holders[key].len() == 1).map(|(_, time)| *time).peekable();
+        match (own.peek().is_some(), own.flatten().next()) {
+            (_, Some(time)) => (0, Some(time)),
+            (true, None) => (1, None),
+            (false, None) => (2, None),
+        }
     };
     let mut order: Vec<usize> = (0..group.len()).collect();
     order.sort_by_key(|&at| (unshared(at), at));
@@ -105,6 +110,16 @@ mod tests {
         let grown = records(&[(1, 10), (2, 20), (3, 30)]);
         assert_eq!(foreign(&[original.clone(), grown]), [vec![Key(1), Key(2)], vec![]]);
         assert_eq!(foreign(&[original.clone(), original]), [vec![], vec![Key(1), Key(2)]]);
+    }
+
+    #[test]
+    fn an_event_without_a_time_is_not_the_earliest() {
+        let original = records(&[(1, 10), (2, 20), (3, 30)]);
+        let mut fork = records(&[(1, 10), (2, 20), (8, 0), (9, 40)]);
+        fork[2].1 = None;
+        assert_eq!(foreign(&[fork.clone(), original.clone()]), [vec![Key(1), Key(2)], vec![]]);
+        fork.pop();
+        assert_eq!(foreign(&[fork, original]), [vec![Key(1), Key(2)], vec![]]);
     }
 
     #[test]

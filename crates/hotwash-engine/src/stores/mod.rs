@@ -1,6 +1,8 @@
 //! Where facts and scores are kept.
 
 pub mod sqlite;
+#[cfg(test)]
+pub(crate) mod suite;
 
 pub use sqlite::{Store, StoreError};
 
@@ -48,11 +50,13 @@ pub enum Role {
     Empty,
     /// It is no transcript of this agent.
     Foreign,
+    /// Its session was forgotten, and the file has not changed since.
+    Forgotten,
 }
 
 impl Role {
     /// All of them.
-    pub const ALL: [Role; 8] = [
+    pub const ALL: [Role; 9] = [
         Role::Main,
         Role::Subagent,
         Role::Warmup,
@@ -61,6 +65,7 @@ impl Role {
         Role::Copy,
         Role::Empty,
         Role::Foreign,
+        Role::Forgotten,
     ];
 
     /// As it is stored, and shown as a reason for leaving it out.
@@ -74,6 +79,7 @@ impl Role {
             Role::Copy => "copy",
             Role::Empty => "empty",
             Role::Foreign => "not a Claude Code transcript",
+            Role::Forgotten => "forgotten",
         }
     }
 
@@ -110,6 +116,17 @@ pub struct Entry {
     pub session: Option<(Session, Grade)>,
 }
 
+/// The keys by which copies of a transcript are found.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    /// Where the transcript is.
+    pub path: String,
+    /// What it is.
+    pub role: Role,
+    /// Keys of its messages and prompts, sorted.
+    pub keys: Vec<Key>,
+}
+
 /// Which sessions to list.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
@@ -121,7 +138,7 @@ pub struct Query {
     pub project: Option<String>,
     /// Sessions of subagents too.
     pub subagents: bool,
-    /// Only sessions from these transcripts.
+    /// Only sessions from these transcripts; sorted.
     pub paths: Option<Vec<String>>,
     /// The hash of the rubric whose grades are wanted.
     pub rubric_hash: String,

@@ -33,7 +33,8 @@ pub fn role(path: &Path, transcript: &Transcript, facts: &Facts) -> Role {
     }
     let prompts = facts.prompts.human_prompts.count() + facts.prompts.plan_prompts.count();
     let agent = identity.agent.as_deref().or_else(|| name.strip_prefix("agent-"));
-    let subagent = name.starts_with("agent-") || agent.is_some() && prompts == 0;
+    // A name is only a hint: where a person prompts and no subagent is named, it is that person's work.
+    let subagent = agent.is_some() && (prompts == 0 || identity.agent.is_some() && name.starts_with("agent-"));
     if subagent && agent.is_some_and(|agent| agent.starts_with("acompact")) {
         return Role::CompactionCopy;
     }

@@ -6,6 +6,7 @@ use crate::sources::json::Cursor;
 use hotwash_core::facts::Ledger;
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::{Event, Key, Timestamp, copies};
+use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 
@@ -97,7 +98,7 @@ impl Transcript {
                     self.line(line);
                 }
                 Line::TooLong(length) => {
-                    ended += length + 1;
+                    ended += length;
                     self.line += 1;
                     self.reading.lines += 1;
                     self.reading.oversized_lines += 1;
@@ -139,6 +140,39 @@ pub fn records(input: &mut dyn Read) -> io::Result<copies::Records> {
     }
 }
 
+/// The ids of the records at the beginning of a transcript that are another's, of which only the keys of its messages
+/// and prompts are known: all up to the last one known, and the results that belong to it.
+pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Vec<Key>> {
+    let mut window = Window::default();
+    let mut lines = Lines::new(&mut window);
+    let (mut ids, mut copied, mut follows) = (Vec::new(), 0, false);
+    loop {
+        let (Line::Whole(line) | Line::Last(line)) = (match lines.next(input)? {
+            Line::TooLong(_) => continue,
+            Line::End => break,
+            line => line,
+        }) else {
+            continue;
+        };
+        let (mut cursor, mut record) = (Cursor::new(line), Record::default());
+        while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record).is_ok() {
+            let message = &record.message;
+            let is_known = |id: Text<'_>| !id.is_empty() && known.contains(&Key::of(id));
+            let result = matches!(&message.content, record::Content::Blocks(blocks)
+                if blocks.iter().any(|block| block.kind.is("tool_result")));
+            follows = is_known(record.uuid) || is_known(message.id) || follows && result;
+            if !record.uuid.is_empty() {
+                ids.push(Key::of(record.uuid));
+            }
+            if follows {
+                copied = ids.len();
+            }
+        }
+    }
+    ids.truncate(copied);
+    Ok(ids)
+}
+
 /// Decodes a line: a run of objects, as a rule one.
 pub(crate) fn read_line(
     line: &[u8],
@@ -173,7 +207,7 @@ enum Line<'b> {
     Whole(&'b [u8]),
     /// The last one, without a newline; not empty.
     Last(&'b [u8]),
-    /// One over the limit; its length.
+    /// One over the limit; its length with its newline, if it has one.
     TooLong(u64),
     /// Nothing is left.
     End,
@@ -223,7 +257,7 @@ impl<'w> Lines<'w> {
         let moved = self.from;
         let open = self.to - self.from;
         if self.buffer.is_empty() {
-            self.buffer.resize(WINDOW, 0);
+            *self.buffer = vec![0; WINDOW]; // zeroed by the system, not by us
         } else if open == 0 && self.buffer.len() > WINDOW * 4 {
             // The long line is over: give its room back.
             *self.buffer = vec![0; WINDOW];
@@ -259,7 +293,7 @@ impl<'w> Lines<'w> {
             self.fill(input)?;
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[..self.to]) {
                 self.from = at + 1;
-                return Ok(Line::TooLong(length + at as u64));
+                return Ok(Line::TooLong(length + at as u64 + 1));
             }
             length += self.to as u64;
             if self.done {
@@ -312,8 +346,32 @@ mod tests {
     }
 
     #[test]
+    fn no_line_makes_the_window_outgrow_its_limit() {
+        /// Endless lines, each of 100 MB.
+        struct Endless(usize);
+        impl Read for Endless {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let line = 100 << 20;
+                let some = buffer.len().min(line - self.0 % line);
+                buffer[..some].fill(b'x');
+                if (self.0 + some).is_multiple_of(line) {
+                    buffer[some - 1] = b'\n';
+                }
+                self.0 += some;
+                Ok(some)
+            }
+        }
+        let mut window = Window::default();
+        let (mut lines, mut input) = (Lines::new(&mut window), Endless(0));
+        for _ in 0..3 {
+            assert!(matches!(lines.next(&mut input).unwrap(), Line::TooLong(length) if length == 100 << 20));
+            assert!(lines.buffer.capacity() < 3 * LONGEST_LINE);
+        }
+    }
+
+    #[test]
     fn a_line_over_the_limit_is_passed_over() {
         let text = format!("a\n{}\nb\n", "x".repeat(LONGEST_LINE * 2));
-        assert_eq!(cut(text.as_bytes(), 1 << 20), ["a".to_string(), format!("({})", LONGEST_LINE * 2), "b".into()]);
+        assert_eq!(cut(text.as_bytes(), 1 << 20), ["a".to_string(), format!("({})", LONGEST_LINE * 2 + 1), "b".into()]);
     }
 }

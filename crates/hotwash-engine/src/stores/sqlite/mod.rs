@@ -5,13 +5,15 @@
 
 mod schema;
 
-use super::{Archived, Entry, FileState, Form, Lookup, Query, Role, Row, Usage};
+use super::{Archived, Entry, FileState, Form, Holder, Lookup, Query, Role, Row, Usage};
 use hotwash_core::facts::{Cost, Facts, Tokens};
 use hotwash_core::redaction::{Rules, redact_facts, restore};
 use hotwash_core::scores::{Grade, Overall, Provenance, Reading, Score};
 use hotwash_core::sessions::{Key, Session, SessionId, SessionKind, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,6 +108,10 @@ impl Store {
         {
             return Err(StoreError::ReadOnly { path: path.display().to_string(), cause: error.to_string() });
         }
+        if is_cut_short(path) {
+            // SQLite itself would notice only when it misses something, and might write before that.
+            return Err(StoreError::Damaged { path: path.display().to_string(), cause: "its end is missing".into() });
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, &error))?;
         Store { connection, path: path.to_path_buf(), rules }.prepared()
@@ -141,6 +147,13 @@ impl Store {
         // Commits are safe against a crash of the process at once, and against a power cut from the next checkpoint on.
         connection
             .execute_batch("PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000;")?;
+        if found == 0 && connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))? {
+            // Tables, but none of ours... unless another process has just made them.
+            let found = version(connection)?;
+            if found == 0 {
+                return Err(not_ours());
+            }
+        }
         if found < known {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             // Another process may be doing the same: look again once it is our turn.
@@ -172,29 +185,17 @@ impl Store {
     /// The files read so far.
     pub fn files(&self) -> Result<HashMap<String, FileState>> {
         self.read(|connection| {
-            let mut statement =
-                connection.prepare("SELECT path, inode, size, mtime_ns, offset, tail, decoder, version FROM files")?;
-            let rows = statement.query_map([], |row| {
-                Ok(FileState {
-                    path: row.get(0)?,
-                    inode: row.get::<_, i64>(1)? as u64,
-                    size: row.get::<_, i64>(2)? as u64,
-                    mtime_ns: row.get(3)?,
-                    offset: row.get::<_, i64>(4)? as u64,
-                    tail: row.get::<_, i64>(5)? as u64,
-                    decoder: row.get(6)?,
-                    version: row.get(7)?,
-                })
-            })?;
+            let mut statement = connection.prepare(SELECT_FILE)?;
+            let rows = statement.query_map([], file)?;
             rows.map(|row| row.map(|file| (file.path.clone(), file))).collect()
         })
     }
 
-    /// Which of the transcripts that stood in a place was read last.
-    pub fn version(&self, path: &str) -> Result<Option<u32>> {
+    /// What is known of one file.
+    pub fn file(&self, path: &str) -> Result<Option<FileState>> {
         self.read(|connection| {
-            let sql = "SELECT version FROM files WHERE path = ?1";
-            connection.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()
+            let sql = format!("{SELECT_FILE} WHERE path = ?1");
+            connection.prepare_cached(&sql)?.query_row([path], file).optional()
         })
     }
 
@@ -219,23 +220,51 @@ impl Store {
         })
     }
 
-    /// The keys of all transcripts whose events may be copies, with their paths, in the order of the paths.
-    pub fn keys(&self) -> Result<Vec<(String, Vec<Key>)>> {
+    /// All transcripts whose events may be copies or have been copied, in the order of their paths.
+    pub fn holders(&self) -> Result<Vec<Holder>> {
         self.read(|connection| {
-            let sql = "SELECT path, keys FROM files WHERE role IN ('main', 'copy') ORDER BY path";
+            let sql = "SELECT path, role, keys FROM files WHERE length(keys) > 0 ORDER BY path";
             let mut statement = connection.prepare(sql)?;
             let rows = statement.query_map([], |row| {
-                let keys = row.get_ref(1)?.as_blob()?;
-                let keys = keys.chunks_exact(8).map(|key| Key(u64::from_le_bytes(key.try_into().unwrap_or_default())));
-                Ok((row.get(0)?, keys.collect()))
+                let role = Role::from_name(row.get_ref(1)?.as_str()?);
+                Ok(Holder { path: row.get(0)?, role, keys: keys(row.get_ref(2)?.as_blob()?) })
             })?;
             rows.collect()
         })
     }
 
-    /// Keeps transcripts with their sessions and grades, all or none of them.
+    /// Transcripts that were put and have not been compared with others for copies.
+    pub fn unsettled(&self) -> Result<BTreeSet<String>> {
+        self.read(|connection| {
+            connection.prepare("SELECT path FROM unsettled")?.query_map([], |row| row.get(0))?.collect()
+        })
+    }
+
+    /// Keeps transcripts with their sessions and grades, all or none of them. Until they are settled it is open whose
+    /// the events are that they share with others.
     pub fn put(&mut self, entries: &[Entry]) -> Result<()> {
-        self.write(|transaction| entries.iter().try_for_each(|entry| put_entry(transaction, entry)))
+        self.write(|transaction| {
+            let mut mark = transaction.prepare_cached("INSERT OR IGNORE INTO unsettled (path) VALUES (?1)")?;
+            for entry in entries.iter().filter(|entry| !entry.keys.is_empty()) {
+                mark.execute([&entry.file.path])?;
+            }
+            put_entries(transaction, entries, Owner::Open)
+        })
+    }
+
+    /// Keeps transcripts without the events that are others', all or none of them. `copies` can no longer be read, and
+    /// all that was in them is others'. Nothing is open any more about `paths`.
+    pub fn settle(&mut self, entries: &[Entry], copies: &[&str], paths: &[&str]) -> Result<()> {
+        self.write(|transaction| {
+            for path in copies {
+                transaction
+                    .prepare_cached("UPDATE files SET role = ?2, session = NULL WHERE path = ?1")?
+                    .execute([path, Role::Copy.name()])?;
+            }
+            put_entries(transaction, entries, Owner::Known)?;
+            let mut unmark = transaction.prepare_cached("DELETE FROM unsettled WHERE path = ?1")?;
+            paths.iter().try_for_each(|path| unmark.execute([path]).map(drop))
+        })
     }
 
     /// Keeps grades of sessions that are already there, all or none of them.
@@ -269,7 +298,7 @@ impl Store {
     /// The end of the newest session, by which windows are anchored.
     pub fn newest(&self, query: &Query) -> Result<Option<Timestamp>> {
         if query.project.is_some() || query.paths.is_some() {
-            let query = Query { since: None, ..query.clone() };
+            let query = Query { since: None, subagents: false, ..query.clone() };
             return Ok(self.sessions(&query)?.first().and_then(|row| row.session.to));
         }
         self.read(|connection| {
@@ -363,29 +392,33 @@ impl Store {
         })
     }
 
-    /// Removes sessions with everything that came of them, and says which transcripts they came from. The files stay
-    /// noted, so that what is forgotten is not read again.
+    /// The transcripts, by place and version, that have to go for sessions to be forgotten: their own, their subagents'
+    /// and what else lies in their folders, and whole copies of any of these. A fork is a session of its own and stays.
+    pub fn transcripts(&self, ids: &[SessionId]) -> Result<Vec<(String, u32)>> {
+        self.read(|connection| transcripts(connection, ids))
+    }
+
+    /// Removes sessions with everything that came of them and of their subagents, and says what the archive had of
+    /// them. The files stay noted, so that what is forgotten is not read again until it changes, and so do the keys
+    /// (hashes), so that a fork does not bring it back.
     pub fn forget(&mut self, ids: &[SessionId]) -> Result<Vec<Archived>> {
         self.write(|transaction| {
             let mut removed = Vec::new();
-            for id in ids {
-                let paths: Vec<String> = transaction
-                    .prepare_cached("SELECT path FROM files WHERE session = ?1 UNION SELECT path FROM sessions WHERE id = ?1")?
-                    .query_map([&id.0], |row| row.get(0))?
-                    .collect::<rusqlite::Result<_>>()?;
-                for path in &paths {
-                    let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1";
-                    for entry in transaction.prepare_cached(sql)?.query_map([path], archived)? {
-                        removed.push(entry?);
-                    }
-                    transaction.execute("DELETE FROM archive WHERE path = ?1", [path])?;
-                    transaction.execute(
-                        "UPDATE files SET session = NULL, role = 'forgotten', keys = x'', checkpoint = NULL WHERE path = ?1",
-                        [path],
-                    )?;
+            for (path, version) in transcripts(transaction, ids)? {
+                let which = params![path, version];
+                let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1 AND version = ?2";
+                for entry in transaction.prepare_cached(sql)?.query_map(which, archived)? {
+                    removed.push(entry?);
                 }
-                transaction.execute("DELETE FROM grades WHERE session = ?1", [&id.0])?;
-                transaction.execute("DELETE FROM sessions WHERE id = ?1", [&id.0])?;
+                for sql in [
+                    "DELETE FROM archive WHERE path = ?1 AND version = ?2",
+                    "DELETE FROM grades WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
+                    "DELETE FROM sessions WHERE path = ?1 AND version = ?2",
+                    "UPDATE files SET session = NULL, role = 'forgotten', reading = '{}', checkpoint = NULL
+                     WHERE path = ?1 AND version = ?2",
+                ] {
+                    transaction.prepare_cached(sql)?.execute(which)?;
+                }
             }
             Ok(removed)
         })
@@ -464,30 +497,56 @@ fn grade(row: &rusqlite::Row<'_>, readings: &str) -> rusqlite::Result<Grade> {
     })
 }
 
-fn put_entry(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
+const SELECT_FILE: &str = "SELECT path, inode, size, mtime_ns, offset, tail, decoder, version FROM files";
+
+/// Whether it is known whose the events are that transcripts share.
+#[derive(Clone, Copy, PartialEq)]
+enum Owner {
+    Known,
+    Open,
+}
+
+fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -> rusqlite::Result<()> {
+    let mut stale = Vec::new();
+    for entry in entries {
+        stale.extend(put_entry(transaction, entry, owner)?.map(|id| (id, &entry.file.path)));
+    }
+    // Last, because another entry may have taken the session over: then its grades, which may have been paid for, stay.
+    for (id, path) in stale {
+        transaction
+            .prepare_cached(
+                "DELETE FROM sessions WHERE id = ?1 AND path = ?2 AND NOT EXISTS (SELECT 1 FROM files WHERE session = ?1)",
+            )?
+            .execute([&id, path])?;
+        transaction
+            .prepare_cached(
+                "DELETE FROM grades WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)",
+            )?
+            .execute([&id])?;
+    }
+    Ok(())
+}
+
+/// Keeps a transcript. Says which session it had before, if that is no longer its own.
+fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusqlite::Result<Option<String>> {
     let Entry { file, role, rewritten, reading, keys, checkpoint, session } = entry;
     let id = session.as_ref().map(|(session, _)| &session.id);
-    if !rewritten {
-        // The same transcript under a new id: its first prompt has only now been written, or it turned out a copy.
-        // A rewritten one is another transcript in the same place: the old session stays, and so does its archive.
+    // The same transcript under a new id: its first prompt has only now been written, or it turned out a copy.
+    // A rewritten one is another transcript in the same place: the old session stays, and so does its archive.
+    let stale = if *rewritten {
+        None
+    } else {
         let before: Option<String> = transaction
             .prepare_cached("SELECT session FROM files WHERE path = ?1")?
             .query_row([&file.path], |row| row.get(0))
             .optional()?
             .flatten();
-        if let Some(before) = before.filter(|before| id.is_none_or(|id| id.0 != *before)) {
-            transaction
-                .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND path = ?2")?
-                .execute([&before, &file.path])?;
-            transaction
-                .prepare_cached(
-                    "DELETE FROM grades WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)",
-                )?
-                .execute([&before])?;
-        }
-    }
+        before.filter(|before| id.is_none_or(|id| id.0 != *before))
+    };
     let mut blob = Vec::with_capacity(keys.len() * 8);
-    keys.iter().for_each(|key| blob.extend_from_slice(&key.0.to_le_bytes()));
+    for key in keys {
+        blob.extend_from_slice(&key.0.to_le_bytes());
+    }
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, session,
@@ -508,7 +567,17 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<(
             blob,
             checkpoint
         ])?;
-    if let Some((session, grade)) = session {
+    // A session that another transcript holds too is left alone until it is known whose it is.
+    let elsewhere = match (owner, id) {
+        (Owner::Open, Some(id)) => transaction
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM sessions s JOIN files f ON f.path = s.path AND f.session = s.id
+                 WHERE s.id = ?1 AND s.path != ?2)",
+            )?
+            .query_row([&id.0, &file.path], |row| row.get(0))?,
+        _ => false,
+    };
+    if let Some((session, grade)) = session.as_ref().filter(|_| !elsewhere) {
         let progress = serde_json::to_string(&session.progress).unwrap_or_else(|_| "{}".into());
         transaction
             .prepare_cached(
@@ -532,7 +601,7 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<(
             ])?;
         put_grade(transaction, &session.id, grade)?;
     }
-    Ok(())
+    Ok(stale)
 }
 
 fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> rusqlite::Result<()> {
@@ -568,6 +637,64 @@ fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> ru
     Ok(())
 }
 
+fn file(row: &rusqlite::Row<'_>) -> rusqlite::Result<FileState> {
+    Ok(FileState {
+        path: row.get(0)?,
+        inode: row.get::<_, i64>(1)? as u64,
+        size: row.get::<_, i64>(2)? as u64,
+        mtime_ns: row.get(3)?,
+        offset: row.get::<_, i64>(4)? as u64,
+        tail: row.get::<_, i64>(5)? as u64,
+        decoder: row.get(6)?,
+        version: row.get(7)?,
+    })
+}
+
+fn keys(blob: &[u8]) -> Vec<Key> {
+    blob.chunks_exact(8).map(|key| Key(u64::from_le_bytes(key.try_into().unwrap_or_default()))).collect()
+}
+
+/// See [`Store::transcripts`].
+fn transcripts(connection: &Connection, ids: &[SessionId]) -> rusqlite::Result<Vec<(String, u32)>> {
+    let which = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?));
+    let mut found = BTreeSet::new();
+    let mut own = connection.prepare_cached(
+        "SELECT path, version FROM sessions WHERE id = ?1
+         UNION SELECT path, version FROM files WHERE session = ?1
+         UNION SELECT c.path, c.version FROM sessions c JOIN sessions s ON c.recorded = s.recorded
+             WHERE s.id = ?1 AND s.kind = 'main' AND c.kind = 'subagent' AND s.recorded != ''",
+    )?;
+    for id in ids {
+        for row in own.query_map([&id.0], which)? {
+            found.insert(row?);
+        }
+    }
+    let folder = |(path, _): &(String, u32)| path.strip_suffix(".jsonl").map(|stem| format!("{stem}/"));
+    let folders: BTreeSet<String> = found.iter().filter_map(folder).collect();
+    let mut inside =
+        connection.prepare_cached("SELECT path, version FROM files WHERE substr(path, 1, length(?1)) = ?1")?;
+    for folder in folders {
+        for row in inside.query_map([&folder], which)? {
+            found.insert(row?);
+        }
+    }
+    let mut known = HashSet::new();
+    let mut keys_of = connection.prepare_cached("SELECT keys FROM files WHERE path = ?1 AND version = ?2")?;
+    for (path, version) in &found {
+        let held = keys_of.query_row(params![path, version], |row| Ok(keys(row.get_ref(0)?.as_blob()?))).optional()?;
+        known.extend(held.unwrap_or_default());
+    }
+    let mut copies =
+        connection.prepare_cached("SELECT path, version, keys FROM files WHERE role = 'copy' AND length(keys) > 0")?;
+    let mut rows = copies.query([])?;
+    while let Some(row) = rows.next()? {
+        if keys(row.get_ref(2)?.as_blob()?).iter().all(|key| known.contains(key)) {
+            found.insert(which(row)?);
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
 /// A subagent's share of its session.
 struct Child {
     agent: Option<String>,
@@ -575,10 +702,12 @@ struct Child {
     cost: Cost,
 }
 
-/// Subagents by the id under which their session was recorded, for sessions that ended at or after a moment.
+/// Subagents by the id under which their session was recorded, of sessions that ended at or after a moment. The
+/// subagent itself may have been done long before.
 fn children(connection: &Connection, since: Option<Timestamp>) -> rusqlite::Result<BTreeMap<String, Vec<Child>>> {
     let sql = "SELECT recorded, agent, facts ->> '$.tokens.tokens', facts ->> '$.tokens.cost_usd' FROM sessions
-               WHERE kind = 'subagent' AND (?1 IS NULL OR to_ms >= ?1)";
+               WHERE kind = 'subagent' AND (?1 IS NULL OR recorded IN
+                   (SELECT recorded FROM sessions WHERE kind = 'main' AND to_ms >= ?1))";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([since.map(|at| at.0)])?;
     let mut children: BTreeMap<String, Vec<Child>> = BTreeMap::new();
@@ -621,6 +750,31 @@ fn archived(row: &rusqlite::Row<'_>) -> rusqlite::Result<Archived> {
     })
 }
 
+/// Whether a database file is shorter than it says. While there is a log beside it, the rest may be in there.
+fn is_cut_short(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        return false;
+    }
+    let mut header = [0; 100];
+    let Ok(size) = File::open(path).and_then(|mut file| file.read_exact(&mut header).and(file.metadata())) else {
+        return false;
+    };
+    // See "The Database Header" in SQLite's description of its file format.
+    let number = |at: usize| header[at..at + 4].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let page = match number(16) >> 16 {
+        1 => 65536,
+        page => page,
+    };
+    header.starts_with(b"SQLite format 3\0") && number(24) == number(92) && size.len() < number(28) * page
+}
+
+/// A database that somebody else has made is no store.
+fn not_ours() -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, "it holds other tables".into())
+}
+
 /// JSON in the store that cannot be read is damage like any other.
 fn json_error(error: &serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.to_string().into())
@@ -640,3 +794,6 @@ fn explain(path: &Path, error: &rusqlite::Error) -> StoreError {
         _ => StoreError::Other { path, cause },
     }
 }
+
+#[cfg(test)]
+mod tests;

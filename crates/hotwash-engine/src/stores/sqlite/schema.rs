@@ -60,4 +60,8 @@ pub(super) const STEPS: &[&str] = &[r"
         size INTEGER NOT NULL,
         PRIMARY KEY (path, version)
     );
+
+    -- Transcripts that were put and not yet compared with others for copies. Empty but for a run under way, or one that
+    -- was interrupted.
+    CREATE TABLE unsettled (path TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
 "];

@@ -1,0 +1,72 @@
+use super::*;
+use crate::pipeline::{Setup, ingest};
+use crate::sources::claude_code::discover::discover;
+use crate::stores::suite::{rules, store_suite};
+use hotwash_core::prices;
+use hotwash_core::rubric::Rubric;
+use std::fs;
+use std::sync::mpsc;
+
+store_suite!(Store::in_memory(rules()).unwrap());
+
+fn run(folder: &Path, store: &mut Store) -> Result<u64> {
+    let found = discover(&[folder.to_path_buf()]).found;
+    let rules = rules();
+    let rubric = Rubric::shipped("v2").unwrap();
+    let setup = Setup {
+        rules: &rules,
+        rubric: &rubric,
+        prices: prices::shipped(),
+        archive: None,
+        jobs: 2,
+        now_ns: i64::MAX,
+        progress: &|_, _, _, _| {},
+    };
+    ingest(&found, store, &setup).map(|ingested| ingested.read)
+}
+
+fn pages(store: &Store, pragma: &str, value: i64) -> i64 {
+    store.connection.query_row(&format!("PRAGMA {pragma} = {value}"), [], |row| row.get(0)).unwrap()
+}
+
+fn count(store: &Store) -> usize {
+    store.sessions(&Query::default()).unwrap().len()
+}
+
+#[test]
+fn a_full_disk_is_said_keeps_what_was_kept_and_is_gone_on_from() {
+    // More transcripts than fit into two portions: readers wait for the writer when it gives up.
+    let files = 1200;
+    let folder = tempfile::tempdir().unwrap();
+    for at in 0..files {
+        let line = format!(
+            r#"{{"type":"user","uuid":"u{at}","sessionId":"s{at}","timestamp":"2026-10-12T08:00:00Z","message":{{"content":"go"}}}}"#
+        );
+        fs::write(folder.path().join(format!("{at}.jsonl")), line + "\n").unwrap();
+    }
+    let path = folder.path().join("data/hotwash.db");
+    let mut whole = Store::in_memory(rules()).unwrap();
+    run(folder.path(), &mut whole).unwrap();
+    let size: i64 = whole.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+
+    let (sender, receiver) = mpsc::channel();
+    let place = folder.path().to_path_buf();
+    std::thread::spawn(move || {
+        let mut store = Store::open(&path, rules()).unwrap();
+        pages(&store, "max_page_count", size / 2);
+        let error = run(&place, &mut store).unwrap_err();
+        sender.send((error, store)).unwrap();
+    });
+    let (error, mut store) = receiver.recv_timeout(Duration::from_secs(120)).expect("it hangs");
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    assert!(error.only_writing_fails());
+    let kept = count(&store);
+    assert!(kept >= 256 && kept < files, "{kept} kept");
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+
+    pages(&store, "max_page_count", 1 << 30);
+    assert_eq!(run(folder.path(), &mut store).unwrap(), (files - kept) as u64);
+    let all = |store: &Store| format!("{:?}", store.sessions(&Query::default()).unwrap());
+    assert_eq!(all(&store), all(&whole));
+    assert!(store.unsettled().unwrap().is_empty());
+}

@@ -1,0 +1,163 @@
+//! Killed at any moment, or two at once: nothing is lost, nothing is damaged, and the end is the same.
+//!
+//! The child is this test binary: `child` does nothing unless it is told where to work.
+
+use crate::support::{Case, Talk};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const PLACE: &str = "HOTWASH_TEST_CHILD";
+
+#[test]
+fn child() {
+    if let Some(place) = std::env::var_os(PLACE) {
+        Case::at(place.into()).ingest();
+    }
+}
+
+fn spawn(case: &Case) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::child", "--test-threads", "1"])
+        .env(PLACE, case.place())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// A few hundred small transcripts, some of them forks, copies and subagents of others.
+fn crowd(files: usize) -> Case {
+    let case = Case::new();
+    for at in 0..files {
+        let (session, ids) = (format!("s{at}"), format!("i{at}-"));
+        let talk = Talk::new(&session).prompt(&format!("{ids}1"), "go").says(&format!("{ids}2"), "ok");
+        match at % 10 {
+            7 => {
+                let fork = talk.fork(&format!("f{at}")).later(30).prompt(&format!("{ids}f"), "no");
+                case.write(&format!("p{}/a-fork-{at}.jsonl", at % 3), fork.text());
+            }
+            8 => case.write(&format!("p{}/copy-{at}.jsonl", at % 3), talk.text()),
+            9 => {
+                let agent = Talk::subagent(&session, &format!("a{at}"))
+                    .prompt(&format!("{ids}g"), "look")
+                    .says(&format!("{ids}h"), "x");
+                case.write(&format!("p{}/{session}/subagents/agent-a{at}.jsonl", at % 3), agent.text());
+            }
+            _ => {}
+        }
+        let own = if at % 10 == 7 { talk.prompt(&format!("{ids}o"), "on") } else { talk };
+        case.write(&format!("p{}/{session}.jsonl", at % 3), own.text());
+    }
+    case
+}
+
+/// How far a run has come: files archived, then kept, then settled. By what can be seen, not by the clock, which says
+/// little on a busy machine.
+fn progress(case: &Case, files: usize) -> usize {
+    let archived = case.archive().folder().read_dir().map_or(0, Iterator::count);
+    let count = |table: &str| -> usize {
+        if !case.store_path().exists() {
+            return 0;
+        }
+        let sql = format!("SELECT count(*) FROM {table}");
+        case.connection().query_row(&sql, [], |row| row.get::<_, i64>(0)).map_or(0, |count| count as usize)
+    };
+    let kept = count("files");
+    archived.min(files) + kept + if kept == files { files - count("unsettled") } else { 0 }
+}
+
+fn kill_at_moments(moments: u32, talks: usize) {
+    let case = crowd(talks);
+    assert!(spawn(&case).wait().unwrap().success());
+    let expected = case.dump();
+    let files = case.found().len();
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut reached = [0; 4]; // killed with nothing kept, something kept, all kept and not settled; not killed in time
+    for moment in 0..moments {
+        case.forget_everything();
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let share = (f64::from(moment) + (seed >> 40) as f64 / f64::from(1u32 << 24)) / f64::from(moments);
+        let mut child = spawn(&case);
+        while progress(&case, files) < (share * 3.0 * files as f64) as usize && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap(); // SIGKILL
+        let killed = !child.wait().unwrap().success();
+        let at = progress(&case, files);
+        reached[if killed { at.saturating_sub(1) / files } else { 3 }] += 1;
+        if case.store_path().exists() {
+            case.assert_sound();
+        }
+        case.ingest();
+        case.assert_sound();
+        assert_eq!(case.dump(), expected, "killed at {at} of {}", 3 * files);
+    }
+    println!("killed while reading, keeping, settling; not killed in time: {reached:?}");
+    assert!(reached[0] > 0 && reached[1] + reached[2] > 0, "{reached:?}");
+}
+
+#[test]
+fn a_run_killed_at_any_moment_is_finished_by_the_next() {
+    let slow = std::env::var_os("HOTWASH_SLOW_TESTS").is_some();
+    kill_at_moments(if slow { 50 } else { 12 }, 300);
+}
+
+#[test]
+fn a_run_killed_again_and_again_is_finished_at_last() {
+    let case = crowd(250);
+    case.ingest();
+    let expected = case.dump();
+    case.forget_everything();
+    for delay in [40, 90, 150, 60, 200] {
+        let mut child = spawn(&case);
+        std::thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    case.ingest();
+    case.assert_sound();
+    assert_eq!(case.dump(), expected);
+}
+
+#[test]
+fn a_run_that_stopped_before_copies_were_settled_is_finished_by_one_with_nothing_to_read() {
+    let case = crowd(20);
+    case.ingest();
+    let expected = case.dump();
+    case.forget_everything();
+    // As it stands the moment before copies are settled.
+    case.ingest_without_settling();
+    assert_ne!(case.dump(), expected);
+    let ingested = case.ingest();
+    assert_eq!((ingested.read, ingested.grown), (0, 0));
+    assert_eq!(case.dump(), expected);
+}
+
+#[test]
+fn two_processes_over_the_same_folder_agree() {
+    let case = crowd(150);
+    case.ingest();
+    let expected = case.dump();
+    for round in 0..4 {
+        case.forget_everything();
+        let mut children = [spawn(&case), spawn(&case)];
+        assert!(children.iter_mut().all(|child| child.wait().unwrap().success()), "round {round}");
+        assert_eq!(case.dump(), expected, "round {round}");
+        case.assert_sound();
+    }
+}
+
+#[test]
+fn two_connections_at_once_agree() {
+    let case = crowd(60);
+    case.ingest();
+    let expected = case.dump();
+    for _ in 0..3 {
+        case.forget_everything();
+        std::thread::scope(|scope| {
+            let runs: Vec<_> = (0..4).map(|_| scope.spawn(|| case.ingest())).collect();
+            assert!(runs.into_iter().all(|run| run.join().is_ok()));
+        });
+        assert_eq!(case.dump(), expected);
+    }
+}
