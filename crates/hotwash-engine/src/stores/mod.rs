@@ -48,11 +48,13 @@ pub enum Role {
     Empty,
     /// It is no transcript of this agent.
     Foreign,
+    /// Its session was forgotten, and it is not to be read again.
+    Forgotten,
 }
 
 impl Role {
     /// All of them.
-    pub const ALL: [Role; 8] = [
+    pub const ALL: [Role; 9] = [
         Role::Main,
         Role::Subagent,
         Role::Warmup,
@@ -61,6 +63,7 @@ impl Role {
         Role::Copy,
         Role::Empty,
         Role::Foreign,
+        Role::Forgotten,
     ];
 
     /// As it is stored, and shown as a reason for leaving it out.
@@ -74,6 +77,7 @@ impl Role {
             Role::Copy => "copy",
             Role::Empty => "empty",
             Role::Foreign => "not a Claude Code transcript",
+            Role::Forgotten => "forgotten",
         }
     }
 
@@ -191,7 +195,8 @@ pub enum Form {
 }
 
 impl Form {
-    fn name(self) -> &'static str {
+    /// As it is stored and shown.
+    pub fn name(self) -> &'static str {
         match self {
             Form::Link => "link",
             Form::Copy => "copy",

@@ -208,6 +208,21 @@ impl Store {
         })
     }
 
+    /// What each file turned out to be, by its path.
+    pub fn roles_by_path(&self) -> Result<HashMap<String, Role>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare("SELECT path, role FROM files")?;
+            let rows =
+                statement.query_map([], |row| Ok((row.get(0)?, Role::from_name(&row.get::<_, String>(1)?))))?;
+            rows.collect()
+        })
+    }
+
+    /// The version of its tables.
+    pub fn schema(&self) -> Result<i64> {
+        self.read(|connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0)))
+    }
+
     /// The state to go on from when a file has grown.
     pub fn checkpoint(&self, path: &str) -> Result<Option<Vec<u8>>> {
         self.read(|connection| {
