@@ -14,6 +14,7 @@ mod run;
 mod screen;
 mod settings;
 mod shapes;
+mod timeline;
 mod window;
 
 use clap::Parser as _;

@@ -1,9 +1,316 @@
-//! `hotwash show`
+//! `hotwash show`: one session, what it scored and why, and what happened in it.
 
-use super::Context;
+use super::{Context, summary};
 use crate::cli::Show;
 use crate::errors::{Exit, Failure};
+use crate::run::{Input, Run};
+use crate::screen::Screen;
+use crate::screen::numbers::{cost, count, duration, elapsed, grouped, points, short};
+use crate::screen::text::{block, fit, fit_path, left, line, right, width, words, wrap};
+use crate::shapes;
+use crate::timeline::{self, Moment, Turn, What};
+use hotwash_core::facts::Status;
+use hotwash_core::scores::{Grade, Overall, Reading, Value};
+use hotwash_core::sessions::{EventId, SessionKind};
+use hotwash_engine::pipeline::open_transcript;
+use hotwash_engine::stores::{Lookup, Row};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Read;
 
-pub(super) fn run(_context: &Context<'_>, _args: &Show) -> Result<Exit, Failure> {
-    Err(Failure::new("not yet"))
+/// A run of calls that went well is folded when it is longer than this …
+const FOLD_FROM: usize = 6;
+/// … to this many.
+const FOLD_TO: usize = 3;
+
+pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
+    let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
+    let screen = &context.screen;
+    let row = find(&run, &args.id)?;
+    let event = args.event.as_ref().or(args.event_option.as_ref()).map(|text| event_id(text)).transpose()?;
+    let exit = run.report();
+    if args.json {
+        let mut document = serde_json::json!({ "version": shapes::VERSION, "example": run.example });
+        document["session"] = shapes::session(&row, &run, true);
+        screen.print(&shapes::document(&document))?;
+        return Ok(exit);
+    }
+    let cited = cited(&row);
+    if event.is_some() || args.events {
+        let mut input = open(&run, &row)?;
+        let events = timeline::events(&mut *input, event, &run.rules).map_err(|error| unreadable(&run, &row, &error))?;
+        if let (Some(id), true) = (event, events.is_empty()) {
+            return Err(Failure::new(format!("the session {} has no event {id}", row.session.id.short()))
+                .hint(format!("`hotwash show {} --events` lists them", row.session.id.short())));
+        }
+        let whole = event.is_some();
+        screen.page(&self::events(&events, &cited, whole, screen))?;
+        return Ok(exit);
+    }
+    let mut out = String::new();
+    if run.example && !run.settings.example {
+        let _ = writeln!(out, "{}", screen.style.warn("No transcripts of Claude Code here: this is from the made-up example week."));
+    }
+    head(&row, &run, screen, &mut out)?;
+    if let Some(grade) = &row.grade {
+        scores(grade, &run, screen, &mut out);
+    }
+    match open(&run, &row) {
+        Ok(mut input) => {
+            let turns = timeline::turns(&mut *input, &run.rules).map_err(|error| unreadable(&run, &row, &error))?;
+            timeline(&turns, &cited, args.all, screen, &mut out);
+        }
+        Err(_) => out.push_str("\nThe transcript is gone and the archive does not have it: no timeline.\n"),
+    }
+    let example = if run.settings.example { " --example" } else { "" };
+    let id = row.session.id.short();
+    let next = match cited.first() {
+        Some(event) => format!("hotwash show {id} {event}{example} | show {id} --all | show {id} --events"),
+        None => format!("hotwash show {id} --all{example} | show {id} --events"),
+    };
+    let _ = writeln!(out, "\nnext: {}", screen.style.command(&next));
+    screen.page(&out)?;
+    Ok(exit)
+}
+
+/// The one session that an id stands for.
+pub(super) fn find(run: &Run<'_>, id: &str) -> Result<Row, Failure> {
+    match run.store.lookup(id, &run.rubric.hash())? {
+        Lookup::One(row) => Ok(*row),
+        Lookup::None => Err(Failure::new(format!("there is no session `{id}`")).hint("`hotwash sessions --since all` lists them")),
+        Lookup::Many(ids) => {
+            let ids: Vec<&str> = ids.iter().map(hotwash_core::sessions::SessionId::short).collect();
+            Err(Failure::new(format!("several sessions begin with `{id}`")).hint(format!("say more of it: {}", ids.join(", "))))
+        }
+    }
+}
+
+fn event_id(text: &str) -> Result<EventId, Failure> {
+    let digits = text.strip_prefix(['e', 'E']).unwrap_or(text);
+    digits.parse().map(EventId).map_err(|_| {
+        Failure::new(format!("`{text}` is no event")).hint("an event is written e41: the number is its line in the transcript")
+    })
+}
+
+fn open(run: &Run<'_>, row: &Row) -> Result<Box<dyn Read>, Failure> {
+    open_transcript(&run.store, run.archive.as_ref(), &row.path, row.version)?.ok_or_else(|| {
+        Failure::new(format!("the transcript {} is gone", run.shown_path(&row.path))).cause("the archive does not have it either")
+    })
+}
+
+fn unreadable(run: &Run<'_>, row: &Row, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot read {}", run.shown_path(&row.path))).cause(words(error))
+}
+
+fn cited(row: &Row) -> BTreeSet<EventId> {
+    let scores = row.grade.iter().flat_map(|grade| &grade.scores);
+    let items = scores.filter_map(|score| match &score.reading {
+        Reading::Scored { items, .. } => Some(items),
+        Reading::Unscored { .. } => None,
+    });
+    items.flatten().flat_map(|item| item.events.iter().copied()).collect()
+}
+
+fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(), Failure> {
+    let session = &row.session;
+    let facts = session.facts.get();
+    let room = screen.width.saturating_sub(10);
+    let title = fit(&line(session.title.as_str()), room);
+    let _ = writeln!(out, "{}  {}", screen.style.heading(session.id.short()), screen.style.heading(&title));
+    let mut field = |name: &str, text: String| {
+        if !text.is_empty() {
+            let lines = wrap(&text, room).join(&format!("\n{}", " ".repeat(10)));
+            let _ = writeln!(out, "{}{lines}", screen.style.quiet(&left(name, 10)));
+        }
+    };
+    let agent = match (session.kind, &session.agent) {
+        (SessionKind::Subagent, Some(agent)) => format!(" (subagent {})", line(agent)),
+        (SessionKind::Subagent, None) => " (subagent)".into(),
+        _ => String::new(),
+    };
+    field("project", format!("{}{agent}", line(session.project.as_str())));
+    let pace = &facts.pace;
+    field("when", format!("{} - {} {}", screen.clock.moment(session.from), screen.clock.moment(session.to), screen.clock.zone(session.to)));
+    field("time", format!("{} active, {} waiting for you, {} in all", duration(pace.active_seconds), duration(pace.waiting_seconds), duration(pace.wall_seconds)));
+    let (tools, edits) = (&facts.tools, &facts.edits);
+    field("work", format!(
+        "{}, {}, {}; {} +{} -{}",
+        count(facts.prompts.turns, "turn"),
+        count(tools.tool_calls, "tool call"),
+        count(tools.tool_errors.count(), "error"),
+        count(edits.files_edited, "file"),
+        grouped(edits.lines_added),
+        grouped(edits.lines_removed),
+    ));
+    let tokens = |tokens: &hotwash_core::facts::Tokens| {
+        let input = tokens.input + tokens.cache_creation + tokens.cache_read;
+        format!("{} in ({} from cache), {} out", short(input), short(tokens.cache_read), short(tokens.output))
+    };
+    let own = &facts.tokens;
+    field("used", format!("{}; {}", tokens(&own.tokens), cost(&own.cost_usd)));
+    if row.with_subagents.subagents > 0 {
+        let all = &row.with_subagents;
+        field("", String::new());
+        field("  with", format!("{}: {}; {}", count(all.subagents, "subagent"), tokens(&all.tokens), cost(&all.cost)));
+    }
+    let unpriced = if own.unpriced_models.is_empty() { String::new() } else { format!(" (no price: {})", own.unpriced_models.join(", ")) };
+    field("models", format!("{}{unpriced}", own.models.join(", ")));
+    field("client", facts.transcript.versions.join(", "));
+    let newest = run.store.files()?.get(&row.path).is_none_or(|file| file.version == row.version);
+    let gone = !newest || !std::path::Path::new(&row.path).exists();
+    let archived = if gone { " (gone; read from the archive)" } else { "" };
+    let path = run.shown_path(&row.path);
+    field("file", format!("{}{archived}", fit_path(&path, room.saturating_sub(archived.len()))));
+    Ok(())
+}
+
+fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
+    let style = screen.style;
+    let head = match &grade.overall {
+        Overall::Graded { thousandths, tier, process_only, .. } => {
+            let process = if *process_only { ", process only: nothing shows whether the goal was reached" } else { "" };
+            let place = run.rubric.tiers.iter().position(|known| known.name == *tier).unwrap_or(0);
+            let score = style.tier(place, &format!("{tier} {} of 100", points(*thousandths)));
+            format!("{}  {score}  unchecked{process}", style.heading("OVERALL"))
+        }
+        Overall::TooFew { present, needed } => {
+            format!("{}  not enough to grade: {present} of the {needed} dimensions needed", style.heading("OVERALL"))
+        }
+    };
+    let _ = writeln!(out, "\n{head}");
+    let name_wide = run.rubric.dimensions.iter().map(|dimension| dimension.name.len()).max().unwrap_or(0);
+    for score in &grade.scores {
+        let weight = run.rubric.dimension(&score.dimension).map_or(0.0, |dimension| dimension.weight);
+        let name = left(&score.dimension, name_wide);
+        match &score.reading {
+            Reading::Scored { value, start, items, .. } => {
+                let (value, begin) = match value {
+                    Value::Number(number) => (format!("{number:.2}"), format!(", begins at {start:.2}")),
+                    Value::Level { label, .. } => (format!("{:.2} {label}", value.number()), String::new()),
+                };
+                let _ = writeln!(out, "{}  {}{}", style.strong(&name), style.strong(&value), style.quiet(&format!("  (weight {weight:.2}{begin})")));
+                for item in items {
+                    let amount = if item.amount == 0.0 { "     ".into() } else { format!("{:+.2}", item.amount) };
+                    item_lines(&amount, &item.reason, &item.events, screen, out);
+                }
+            }
+            Reading::Unscored { reason, .. } => {
+                let text = format!("unscored: {reason}");
+                let lines = wrap(&text, screen.width.saturating_sub(name_wide + 2)).join(&format!("\n{}", " ".repeat(name_wide + 2)));
+                let _ = writeln!(out, "{}  {}", style.strong(&name), style.quiet(&lines));
+            }
+        }
+    }
+}
+
+/// "  -0.12  7 of 31 reads repeat an unchanged range  e41 e77 e80".
+fn item_lines(amount: &str, reason: &str, events: &[EventId], screen: &Screen, out: &mut String) {
+    let room = screen.width.saturating_sub(4 + amount.len());
+    let indent = " ".repeat(4 + amount.len());
+    let events = summary::events(events, room / 2);
+    let mut lines = wrap(reason, room);
+    let gap = if events.is_empty() { "" } else { "  " };
+    let fits = lines.last().is_some_and(|last| width(last) + 2 + width(&events) <= room);
+    if fits && let Some(last) = lines.last_mut() {
+        last.push_str(gap);
+        last.push_str(&screen.style.command(&events));
+    } else if !events.is_empty() {
+        lines.push(screen.style.command(&events));
+    }
+    let _ = writeln!(out, "  {amount}  {}", lines.join(&format!("\n{indent}")));
+}
+
+fn timeline(turns: &[Turn], cited: &BTreeSet<EventId>, all: bool, screen: &Screen, out: &mut String) {
+    let mut number = 0;
+    for turn in turns {
+        if let Some(prompt) = &turn.prompt {
+            number += 1;
+            let head = format!("TURN {number}  {}  {}", screen.clock.time(prompt.at), prompt.id);
+            let _ = writeln!(out, "\n{}", screen.style.heading(&head));
+            if let What::Said(who, words) = &prompt.what {
+                let mark = if cited.contains(&prompt.id) { "*" } else { " " };
+                let who = if *who == "plan" { "plan: " } else { "" };
+                let words = fit(&line(words), screen.width.saturating_sub(4 + who.len()));
+                let _ = writeln!(out, "{}> {who}{}", screen.style.warn(mark), screen.style.strong(&words));
+            }
+        } else {
+            let _ = writeln!(out, "\n{}", screen.style.heading("BEFORE THE FIRST PROMPT"));
+        }
+        let shown: Vec<&Moment> = turn.steps.iter().filter(|step| all || worth_a_line(step, turn, cited)).collect();
+        let mut at = 0;
+        while at < shown.len() {
+            let run = shown[at..].iter().take_while(|step| foldable(step, cited)).count();
+            if !all && run > FOLD_FROM {
+                shown[at..at + FOLD_TO].iter().for_each(|step| step_line(step, cited, screen, out));
+                let _ = writeln!(out, "       {}", screen.style.quiet(&format!("… {} more calls, all ok", run - FOLD_TO)));
+                at += run;
+            } else {
+                let to = at + run.max(1);
+                shown[at..to].iter().for_each(|step| step_line(step, cited, screen, out));
+                at = to;
+            }
+        }
+    }
+}
+
+/// Of what the agent says, only what is cited and its last words in a turn are shown.
+fn worth_a_line(step: &Moment, turn: &Turn, cited: &BTreeSet<EventId>) -> bool {
+    let is_words = |step: &Moment| matches!(step.what, What::Said(..));
+    let last_words = turn.steps.iter().rev().find(|step| is_words(step)).map(|step| step.id);
+    !is_words(step) || cited.contains(&step.id) || last_words == Some(step.id)
+}
+
+fn foldable(step: &Moment, cited: &BTreeSet<EventId>) -> bool {
+    match &step.what {
+        What::Called { end: Some((Status::Ok, end, _)), .. } => !cited.contains(&step.id) && !cited.contains(end),
+        _ => false,
+    }
+}
+
+fn step_line(step: &Moment, cited: &BTreeSet<EventId>, screen: &Screen, out: &mut String) {
+    let style = screen.style;
+    let mut is_cited = cited.contains(&step.id);
+    let id = left(&step.id.to_string(), 5);
+    let text = match &step.what {
+        What::Said(who, words) => {
+            let words = fit(&line(words), screen.width.saturating_sub(16));
+            format!("{}  {words}", left(who, 6))
+        }
+        What::Happened(words) => style.warn(&fit(&line(words), screen.width.saturating_sub(8))),
+        What::Called { tool, argument, end } => {
+            let ended = match end {
+                None => style.warn("no result"),
+                Some((status, end, at)) => {
+                    is_cited |= cited.contains(end);
+                    let took = step.at.zip(*at).map(|(from, to)| elapsed((to.0 - from.0).max(0))).unwrap_or_default();
+                    match status {
+                        Status::Ok => format!("ok {}", right(&took, 7)),
+                        Status::Failed => style.error(&format!("error {end}")),
+                        Status::Rejected => style.warn(&format!("rejected {end}")),
+                        Status::Echo => style.quiet("cancelled"),
+                    }
+                }
+            };
+            let tool = left(&line(tool), width(tool).clamp(6, 18));
+            let room = screen.width.saturating_sub(8 + width(&tool) + 2 + 2 + 14);
+            format!("{tool}  {}  {ended}", left(&line(argument), room))
+        }
+    };
+    let mark = if is_cited { style.warn("*") } else { " ".into() };
+    let _ = writeln!(out, "{mark} {} {}", style.quiet(&id), text.trim_end());
+}
+
+fn events(events: &[timeline::Full], cited: &BTreeSet<EventId>, whole: bool, screen: &Screen) -> String {
+    let mut out = String::new();
+    for event in events {
+        let mark = if cited.contains(&event.id) { "*" } else { " " };
+        let head = format!("{mark} {} {}  {}", left(&event.id.to_string(), 5), screen.clock.time(event.at), left(&line(&event.kind), 14));
+        if whole {
+            let _ = writeln!(out, "{}\n{}\n", screen.style.heading(head.trim_end()), block(&event.text).trim_end());
+        } else {
+            let text = fit(&line(&event.text), screen.width.saturating_sub(width(&head) + 1));
+            let _ = writeln!(out, "{}", format!("{head} {text}").trim_end());
+        }
+    }
+    out
 }
