@@ -2,7 +2,6 @@
 
 use crate::errors::Failure;
 use crate::run::Run;
-use hotwash_core::sessions::SessionKind;
 use hotwash_engine::sources::claude_code::read::Reading;
 use hotwash_engine::stores::{Role, Row};
 use std::collections::{BTreeMap, HashMap};
@@ -98,11 +97,6 @@ impl Counts {
             self.found, self.graded
         )
     }
-}
-
-/// Sessions that belong to nobody else.
-pub(crate) fn is_main(row: &Row) -> bool {
-    row.session.kind == SessionKind::Main
 }
 
 fn add(counts: &mut BTreeMap<String, u64>, reason: &str) {

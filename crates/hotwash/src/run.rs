@@ -97,19 +97,8 @@ impl<'a> Run<'a> {
             }
         }
         let archive = settings.archive.value.then(|| Archive::beside(&settings.store.value, now_ns()));
-        let mut run = Run {
-            settings,
-            store,
-            archive: archive.filter(|_| not_kept.is_none()),
-            rules,
-            rubric,
-            found: Vec::new(),
-            example: false,
-            ingested: Ingested::default(),
-            paths: None,
-            not_kept: None,
-            place: None,
-        };
+        let archive = archive.filter(|_| not_kept.is_none());
+        let mut run = Run { archive, ..Run::around(settings, store, rubric, rules) };
         match run.ingest(&discovery) {
             Err(error) if error.only_writing_fails() => {
                 // What cannot be kept can still be shown.
@@ -136,6 +125,30 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
+    /// The store as it is: nothing is read, nothing is graded.
+    pub(crate) fn of_store(settings: &'a Settings, rules: Arc<Rules>) -> Result<Run<'a>, Failure> {
+        let store = Store::open(&settings.store.value, rules.clone())?;
+        let rubric = rubric(&settings.rubric.value)?;
+        let archive = Some(Archive::beside(&settings.store.value, now_ns()));
+        Ok(Run { archive, ..Run::around(settings, store, rubric, rules) })
+    }
+
+    fn around(settings: &'a Settings, store: Store, rubric: Rubric, rules: Arc<Rules>) -> Run<'a> {
+        Run {
+            settings,
+            store,
+            archive: None,
+            rules,
+            rubric,
+            found: Vec::new(),
+            example: false,
+            ingested: Ingested::default(),
+            paths: None,
+            not_kept: None,
+            place: None,
+        }
+    }
+
     fn example(settings: &'a Settings, env: &Environment, rubric: Rubric) -> Result<Run<'a>, Failure> {
         let place = Place::with_examples(env)
             .map_err(|error| Failure::new("cannot unpack the example week").cause(words(&error)))?;
@@ -151,19 +164,8 @@ impl<'a> Run<'a> {
         places: &[PathBuf],
         place: Option<Place>,
     ) -> Result<Run<'a>, Failure> {
-        let mut run = Run {
-            settings,
-            store: Store::in_memory(rules.clone())?,
-            archive: None,
-            rules,
-            rubric,
-            found: Vec::new(),
-            example: false,
-            ingested: Ingested::default(),
-            paths: None,
-            not_kept: None,
-            place,
-        };
+        let store = Store::in_memory(rules.clone())?;
+        let mut run = Run { place, ..Run::around(settings, store, rubric, rules) };
         run.ingest(&discover(places))?;
         Ok(run)
     }

@@ -64,14 +64,15 @@ fn table(rows: &[Row], rubric: &Rubric, screen: &crate::screen::Screen) -> Strin
     let project_wide =
         rows.iter().map(|row| width(row.session.project_name())).max().unwrap_or(0).clamp(7, if screen.width > 100 { 24 } else { 10 });
     let head = format!(
-        "{}  of 100  {}  {}  {}  {}  {}  {}  title",
+        "{} {} {} {} {} {} {} {} title",
         left("tier", tier_wide),
+        right("of100", 5),
         left("id", 8),
         left("project", project_wide),
         right("date", 6),
         right("active", 6),
         right("turns", 5),
-        right("cost", 7),
+        right("cost", 6),
     );
     let mut out = screen.style.heading(&fit(&head, screen.width)) + "\n";
     for row in rows {
@@ -86,14 +87,14 @@ fn table(rows: &[Row], rubric: &Rubric, screen: &crate::screen::Screen) -> Strin
         };
         let tier = screen.style.tier(place, &left(tier, tier_wide));
         let rest = format!(
-            "  {}  {}  {}  {}  {}  {}  {}  ",
-            right(&score, 6),
+            " {} {} {} {} {} {} {} ",
+            right(&score, 5),
             session.id.short(),
             left(session.project_name(), project_wide),
             right(&screen.clock.day(session.to), 6),
             right(&duration(facts.pace.active_seconds), 6),
             right(&facts.prompts.turns.to_string(), 5),
-            right(&cost_short(&row.with_subagents.cost), 7),
+            right(&cost_short(&row.with_subagents.cost), 6),
         );
         let room = screen.width.saturating_sub(tier_wide + width(&rest));
         out.push_str(&format!("{tier}{rest}{}\n", fit(&line(session.title.as_str()), room)));

@@ -64,7 +64,9 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     }
     let example = if run.settings.example { " --example" } else { "" };
     let id = row.session.id.short();
-    let next = match cited.first() {
+    let losses = row.grade.as_ref().map(|grade| crate::ledger::losses(grade, &run.rubric)).unwrap_or_default();
+    let worst = losses.iter().find_map(|loss| loss.events.first());
+    let next = match worst.or(cited.first()) {
         Some(event) => format!("hotwash show {id} {event}{example} | show {id} --all | show {id} --events"),
         None => format!("hotwash show {id} --all{example} | show {id} --events"),
     };
@@ -130,7 +132,10 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
     };
     field("project", format!("{}{agent}", line(session.project.as_str())));
     let pace = &facts.pace;
-    field("when", format!("{} - {} {}", screen.clock.moment(session.from), screen.clock.moment(session.to), screen.clock.zone(session.to)));
+    let (from, to) = (screen.clock.moment(session.from), screen.clock.moment(session.to));
+    let same_day = screen.clock.date(session.from) == screen.clock.date(session.to);
+    let to = if same_day { to.rsplit(' ').next().unwrap_or_default().to_owned() } else { to };
+    field("when", format!("{from} - {to} {}", screen.clock.zone(session.to)));
     field("time", format!("{} active, {} waiting for you, {} in all", duration(pace.active_seconds), duration(pace.waiting_seconds), duration(pace.wall_seconds)));
     let (tools, edits) = (&facts.tools, &facts.edits);
     field("work", format!(

@@ -61,7 +61,9 @@ pub(super) fn draw(
             style.warn("No transcripts of Claude Code here: this is the bundled, made-up example week.")
         });
     }
-    lines.push(String::new());
+    if !run.example {
+        lines.push(String::new());
+    }
 
     let mut graded: Vec<(&Row, u32)> = rows.iter().filter_map(|row| Some((row, overall(row)?))).collect();
     graded.sort_by_key(|(row, thousandths)| (*thousandths, std::cmp::Reverse(row.session.to)));
@@ -114,8 +116,7 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
             _ => 'O',
         })
         .collect();
-    lines.push(style.quiet("           0         25        50        75        100"));
-    lines.push(format!("  spread   {dots}   . 1  : 2  o 3-5  O 6+"));
+    lines.push(format!("  spread   0 {dots} 100   . 1  : 2  o 3-5  O 6+"));
 
     let mut parts: Vec<(String, String)> = Vec::new();
     for (place, tier) in rubric.tiers.iter().enumerate() {
