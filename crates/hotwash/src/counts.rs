@@ -41,7 +41,8 @@ impl Counts {
             counts.found += 1;
             add(&mut counts.failed, why);
         }
-        let failed: std::collections::HashSet<&str> = run.ingested.failed.iter().map(|(path, _)| path.as_str()).collect();
+        let failed: std::collections::HashSet<&str> =
+            run.ingested.failed.iter().map(|(path, _)| path.as_str()).collect();
         for found in &run.found {
             let path = found.path.to_string_lossy();
             if failed.contains(&*path) {

@@ -8,7 +8,7 @@ use crate::screen::numbers::count;
 use crate::screen::progress::Progress;
 use crate::screen::text::words;
 use crate::screen::{self, Screen};
-use crate::settings::Settings;
+use crate::settings::{Layer, Settings};
 use crate::window::Window;
 use hotwash_core::prices;
 use hotwash_core::redaction::{Rules, redact};
@@ -54,7 +54,7 @@ pub(crate) struct Run<'a> {
     /// What came of reading.
     pub(crate) ingested: Ingested,
     /// Only the sessions of these transcripts, sorted.
-    paths: Option<Vec<String>>,
+    pub(crate) paths: Option<Vec<String>>,
     /// Why nothing is kept, where something should have been.
     pub(crate) not_kept: Option<String>,
     place: Option<Place>,
@@ -73,7 +73,8 @@ impl<'a> Run<'a> {
             if paths.len() > 1 {
                 return Err(Failure::new("stdin cannot be read together with files").hint("give `-` alone"));
             }
-            let place = Place::with_stdin(env).map_err(|error| Failure::new("cannot read stdin").cause(words(&error)))?;
+            let place =
+                Place::with_stdin(env).map_err(|error| Failure::new("cannot read stdin").cause(words(&error)))?;
             let rules = machine::rules(env, &settings.store.value, NewKey::ForThisRun);
             let places = [place.folder().to_path_buf()];
             return Run::in_memory(settings, rubric, rules, &places, Some(place));
@@ -111,7 +112,8 @@ impl<'a> Run<'a> {
         }
         run.not_kept = not_kept;
         if given {
-            let mut paths: Vec<String> = run.found.iter().map(|found| found.path.to_string_lossy().into_owned()).collect();
+            let mut paths: Vec<String> =
+                run.found.iter().map(|found| found.path.to_string_lossy().into_owned()).collect();
             paths.sort();
             run.paths = Some(paths);
         }
@@ -214,7 +216,10 @@ impl<'a> Run<'a> {
         until: Option<&str>,
         query: Query,
     ) -> Result<(Window, Vec<Row>), Failure> {
-        let window = Window::of(&self.settings.since.value, until, &screen.clock, &self.store, &query)?;
+        // Who names transcripts wants all of them.
+        let all = self.paths.is_some() && self.settings.since.from == Layer::Default;
+        let since = if all { "all" } else { &self.settings.since.value };
+        let window = Window::of(since, until, &screen.clock, &self.store, &query)?;
         let rows = self.store.sessions(&Query { since: window.since, until: window.until, ..query })?;
         Ok((window, rows))
     }
@@ -240,19 +245,33 @@ impl<'a> Run<'a> {
             let named = self.named(&self.ingested.unarchived);
             lines.push(format!("{} could not be archived: {named}", count(n, "transcript")));
         }
+        let skipped = self.skipped();
+        if !skipped.is_empty() {
+            lines.push(format!("{} skipped: {}", count(skipped.len() as u64, "file"), self.named(&skipped)));
+        }
         let reading = &self.ingested.reading;
         if reading.malformed_lines + reading.oversized_lines > 0 {
             let malformed = count(reading.malformed_lines, "line");
             lines.push(match reading.oversized_lines {
                 0 => format!("{malformed} could not be decoded; the rest was read"),
-                n => format!("{malformed} could not be decoded and {} too long; the rest was read", count(n, "line was")),
+                n => {
+                    format!("{malformed} could not be decoded and {} too long; the rest was read", count(n, "line was"))
+                }
             });
         }
         for line in &lines {
             screen::stderr(&format!("warning: {line}\n"));
         }
-        let partly = self.not_kept.is_some() || !self.ingested.failed.is_empty() || !self.ingested.unarchived.is_empty();
+        let partly =
+            self.not_kept.is_some() || !self.ingested.failed.is_empty() || !self.ingested.unarchived.is_empty();
         if partly { Exit::Partly } else { Exit::Done }
+    }
+
+    /// Files that somebody named and that gave no session, with the reason.
+    fn skipped(&self) -> Vec<(String, String)> {
+        let (Some(paths), Ok(known)) = (&self.paths, self.store.outcomes()) else { return Vec::new() };
+        let why = |path: &String| known.get(path).map(|(role, _)| *role).filter(|role| role.session().is_none());
+        paths.iter().filter_map(|path| Some((path.clone(), why(path)?.name().to_owned()))).collect()
     }
 
     fn named(&self, files: &[(String, String)]) -> String {

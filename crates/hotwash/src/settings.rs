@@ -262,7 +262,8 @@ impl File {
 
     /// The line that a key stands on.
     fn line(&self, key: &str) -> usize {
-        let here = |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+        let here =
+            |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
         1 + self.text.lines().position(here).unwrap_or(0)
     }
 }

@@ -55,7 +55,8 @@ pub(crate) fn turns(input: &mut dyn Read, rules: &Rules) -> io::Result<Vec<Turn>
         calls.event(event, |event, step| match step {
             Step::Called(call) => {
                 if let Kind::Call(recorded) = &event.kind {
-                    let what = What::Called { tool: word(&call.name, rules), argument: argument(recorded, rules), end: None };
+                    let what =
+                        What::Called { tool: word(&call.name, rules), argument: argument(recorded, rules), end: None };
                     let turn = turns.len() - 1;
                     places.insert(call.key, (turn, turns[turn].steps.len()));
                     push(&mut turns, event, what);

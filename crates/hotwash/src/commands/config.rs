@@ -20,7 +20,9 @@ pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure>
     } else if args.json {
         let values: serde_json::Map<_, _> = values(settings)
             .into_iter()
-            .map(|(name, value, from)| (name.to_owned(), serde_json::json!({ "value": value, "from": from.to_string() })))
+            .map(|(name, value, from)| {
+                (name.to_owned(), serde_json::json!({ "value": value, "from": from.to_string() }))
+            })
             .collect();
         out = shapes::document(&serde_json::json!({ "version": shapes::VERSION, "settings": values }));
     } else {
@@ -38,9 +40,10 @@ pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure>
             let fill = " ".repeat(wide.saturating_sub(value.chars().count()));
             let _ = writeln!(out, "{}  {value}{fill}  {}", left(name, 8), screen.style.quiet(&from));
         }
+        out.push('\n');
         for (path, there) in &settings.files {
             let there = if *there { "" } else { " (not there)" };
-            let _ = writeln!(out, "\nfile: {}{there}", short(path.display().to_string()));
+            let _ = writeln!(out, "file      {}{there}", short(path.display().to_string()));
         }
     }
     screen.page(&out)?;
@@ -52,7 +55,9 @@ pub(super) fn values(settings: &Settings) -> Vec<(&'static str, String, &Layer)>
     // No `..`: a new setting fails to compile until it is shown.
     let Settings { store, archive, jobs, rubric, judge, since, utc, color, wide, pager, sources, example: _, files: _ } =
         settings;
-    let name = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let name = |value: Option<clap::builder::PossibleValue>| {
+        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+    };
     let folders: Vec<String> = sources.value.iter().map(|folder| folder.display().to_string()).collect();
     vec![
         ("store", store.value.display().to_string(), &store.from),

@@ -49,7 +49,11 @@ pub(super) fn run(context: &Context<'_>, args: &Doctor) -> Result<Exit, Failure>
     findings.push(ok("prices", format!("list prices of {}", prices::shipped().as_of)));
     findings.push(match run::rubric(&context.settings.rubric.value) {
         Ok(rubric) => ok("rubric", format!("{}, {}", rubric.id(), rubric.title)),
-        Err(_) => bad("rubric", format!("{} cannot be used", context.settings.rubric.value), "`hotwash rubric check FILE` says why"),
+        Err(_) => bad(
+            "rubric",
+            format!("{} cannot be used", context.settings.rubric.value),
+            "`hotwash rubric check FILE` says why",
+        ),
     });
 
     let screen = &context.screen;
@@ -71,7 +75,8 @@ pub(super) fn run(context: &Context<'_>, args: &Doctor) -> Result<Exit, Failure>
             };
             let _ = writeln!(out, "{mark}  {}  {}", left(name, 8), wrap_indented(text, screen.width, 16));
             if let Some(hint) = hint {
-                let _ = writeln!(out, "                {}", screen.style.strong(&wrap_indented(hint, screen.width, 16)));
+                let _ =
+                    writeln!(out, "                {}", screen.style.strong(&wrap_indented(hint, screen.width, 16)));
             }
         }
         screen.page(&out)?;
@@ -100,8 +105,13 @@ fn sources(context: &Context<'_>, findings: &mut Vec<Finding>) {
     for folder in run::folders(settings) {
         let discovery = discover(std::slice::from_ref(&folder));
         let size: u64 = discovery.found.iter().map(|found| found.size).sum();
-        let text = format!("{}: {}, {}", folder.display(), count(discovery.found.len() as u64, "transcript"), bytes(size));
-        findings.push(if discovery.found.is_empty() { warn("source", text, "no transcript is in it") } else { ok("source", text) });
+        let text =
+            format!("{}: {}, {}", folder.display(), count(discovery.found.len() as u64, "transcript"), bytes(size));
+        findings.push(if discovery.found.is_empty() {
+            warn("source", text, "no transcript is in it")
+        } else {
+            ok("source", text)
+        });
         let unreadable: Vec<String> = discovery
             .problems
             .iter()
@@ -114,7 +124,11 @@ fn sources(context: &Context<'_>, findings: &mut Vec<Finding>) {
         if !unreadable.is_empty() {
             let more = unreadable.len().saturating_sub(3);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let text = format!("{} cannot be read: {}{more}", count(unreadable.len() as u64, "path"), unreadable[..unreadable.len().min(3)].join(", "));
+            let text = format!(
+                "{} cannot be read: {}{more}",
+                count(unreadable.len() as u64, "path"),
+                unreadable[..unreadable.len().min(3)].join(", ")
+            );
             findings.push(bad("source", text, "check their permissions"));
         }
     }
@@ -158,14 +172,20 @@ fn store(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let roles: Vec<String> = roles.iter().map(|(role, n)| format!("{n} {role}")).collect();
         findings.push(ok("read", format!("{}: {}", count(known.len() as u64, "transcript"), roles.join(", "))));
         if reading.malformed_lines + reading.oversized_lines > 0 {
-            let text = format!("{} could not be decoded, {} too long", count(reading.malformed_lines, "line"), reading.oversized_lines);
+            let text = format!(
+                "{} could not be decoded, {} too long",
+                count(reading.malformed_lines, "line"),
+                reading.oversized_lines
+            );
             findings.push(warn("read", text, "the rest of those transcripts was read; nothing is to be done"));
         }
     }
     if let Ok(kept) = run.store.archive() {
         let form = |form: Form| {
             let some: Vec<_> = kept.iter().filter(|entry| entry.form == form).collect();
-            (!some.is_empty()).then(|| format!("{} {} ({})", some.len(), form.name(), bytes(some.iter().map(|entry| entry.size).sum())))
+            (!some.is_empty()).then(|| {
+                format!("{} {} ({})", some.len(), form.name(), bytes(some.iter().map(|entry| entry.size).sum()))
+            })
         };
         let forms: Vec<String> = [Form::Link, Form::Copy, Form::Zstd].into_iter().filter_map(form).collect();
         let text = if forms.is_empty() { "empty".to_owned() } else { forms.join(", ") };
@@ -173,10 +193,15 @@ fn store(context: &Context<'_>, findings: &mut Vec<Finding>) {
         findings.push(ok("archive", format!("{text}{off}")));
     }
     if let Ok(rows) = run.store.sessions(&Query { subagents: true, ..Query::default() }) {
-        let unpriced: BTreeSet<&String> = rows.iter().flat_map(|row| &row.session.facts.get().tokens.unpriced_models).collect();
+        let unpriced: BTreeSet<&String> =
+            rows.iter().flat_map(|row| &row.session.facts.get().tokens.unpriced_models).collect();
         if !unpriced.is_empty() {
             let names: Vec<String> = unpriced.iter().map(|name| redact(name, &run.rules).into_string()).collect();
-            findings.push(warn("prices", format!("no price is known for {}", names.join(", ")), "their cost is shown as unknown"));
+            findings.push(warn(
+                "prices",
+                format!("no price is known for {}", names.join(", ")),
+                "their cost is shown as unknown",
+            ));
         }
     }
 }

@@ -31,9 +31,30 @@ pub(super) fn run(context: &Context<'_>, args: &Export) -> Result<Exit, Failure>
 
 /// The columns of every row; those of the rubric's dimensions follow, each as a number or empty.
 const COLUMNS: &[&str] = &[
-    "id", "kind", "project", "title", "from", "to", "overall", "tier", "process_only", "active_seconds", "turns",
-    "tool_calls", "tool_errors", "files_edited", "lines_added", "lines_removed", "verified", "tokens_input",
-    "tokens_cache_creation", "tokens_cache_read", "tokens_output", "cost_usd", "cost_usd_with_subagents", "subagents",
+    "id",
+    "kind",
+    "project",
+    "title",
+    "from",
+    "to",
+    "overall",
+    "tier",
+    "process_only",
+    "active_seconds",
+    "turns",
+    "tool_calls",
+    "tool_errors",
+    "files_edited",
+    "lines_added",
+    "lines_removed",
+    "verified",
+    "tokens_input",
+    "tokens_cache_creation",
+    "tokens_cache_read",
+    "tokens_output",
+    "cost_usd",
+    "cost_usd_with_subagents",
+    "subagents",
     "models",
 ];
 
@@ -102,7 +123,8 @@ fn record(fields: impl Iterator<Item = String>) -> String {
 
 /// A field, quoted where it must be. One that a spreadsheet would take for a formula gets an apostrophe in front.
 fn field(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '@', '\t', '\r']) || text.starts_with('-') && text.parse::<f64>().is_err();
+    let formula =
+        text.starts_with(['=', '+', '@', '\t', '\r']) || text.starts_with('-') && text.parse::<f64>().is_err();
     let text = if formula { format!("'{text}") } else { text.to_owned() };
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

@@ -30,7 +30,8 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     // In the order given; the files of a folder by name.
     for path in &args.paths {
         if path.as_os_str() == "-" {
-            let stdin = Place::with_stdin(context.env).map_err(|error| Failure::new("cannot read stdin").cause(words(&error)))?;
+            let stdin = Place::with_stdin(context.env)
+                .map_err(|error| Failure::new("cannot read stdin").cause(words(&error)))?;
             files.push(("-".into(), stdin.folder().join("stdin.jsonl")));
             place = Some(stdin);
             continue;
@@ -41,7 +42,10 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     }
     if files.is_empty() && !problems.is_empty() {
         let failure = Failure::new("none of the paths can be read");
-        return Err(problems.iter().take(3).fold(failure, |failure, (path, why)| failure.cause(format!("{path}: {why}"))));
+        return Err(problems
+            .iter()
+            .take(3)
+            .fold(failure, |failure, (path, why)| failure.cause(format!("{path}: {why}"))));
     }
 
     let write = |shape: io::Result<Counted>, name: &str, problems: &mut Vec<(String, String)>| -> Result<(), Failure> {
@@ -52,9 +56,12 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
         }
         Ok(())
     };
-    in_order(&files, context.settings.jobs.value, |(_, path)| count(path, &rules), |(name, _), counted| {
-        write(counted, name, &mut problems)
-    })?;
+    in_order(
+        &files,
+        context.settings.jobs.value,
+        |(_, path)| count(path, &rules),
+        |(name, _), counted| write(counted, name, &mut problems),
+    )?;
     drop(place);
     for (path, why) in &problems {
         screen::stderr(&format!("warning: {} could not be read: {why}\n", redact(path, &rules)));
@@ -150,8 +157,20 @@ impl Counted {
     fn table(&self, name: &str, screen: &Screen) -> String {
         let mut out = format!("{}\n", screen.style.heading(name));
         let get = |key: &str| self.rest.get(key).map(plain).unwrap_or_default();
-        let _ = writeln!(out, "{}, {} lines, {} to {}", get("role"), get("lines"), get("first_timestamp"), get("last_timestamp"));
-        for (key, label) in [("malformed_lines", "malformed"), ("oversized_lines", "too long"), ("glued_lines", "glued"), ("duplicate_lines", "duplicate")] {
+        let _ = writeln!(
+            out,
+            "{}, {} lines, {} to {}",
+            get("role"),
+            get("lines"),
+            get("first_timestamp"),
+            get("last_timestamp")
+        );
+        for (key, label) in [
+            ("malformed_lines", "malformed"),
+            ("oversized_lines", "too long"),
+            ("glued_lines", "glued"),
+            ("duplicate_lines", "duplicate"),
+        ] {
             if get(key) != "0" {
                 let _ = writeln!(out, "{} lines {label}", get(key));
             }
@@ -162,12 +181,13 @@ impl Counted {
                 let events: Vec<String> = value.events().iter().take(8).map(ToString::to_string).collect();
                 let more = value.events().len().saturating_sub(8);
                 let more = if more > 0 { format!(" +{more}") } else { String::new() };
-                let events = if events.is_empty() { String::new() } else { format!("  {}{more}", events.join(" ")) };
+                let events = if events.is_empty() { String::new() } else { format!(" ({}{more})", events.join(" ")) };
                 shown.push((manual, format!("{}{events}", plain(&value.json()))));
             }
         });
         for (title, manual) in Facts::GROUPS {
-            let group: Vec<_> = shown.iter().filter(|(page, _)| manual.iter().any(|known| known.name == page.name)).collect();
+            let group: Vec<_> =
+                shown.iter().filter(|(page, _)| manual.iter().any(|known| known.name == page.name)).collect();
             if !group.is_empty() {
                 let _ = writeln!(out, "\n{}", screen.style.strong(title));
             }

@@ -5,9 +5,9 @@ use crate::cli::Forget;
 use crate::errors::{Exit, Failure};
 use crate::machine::{self, NewKey};
 use crate::run::{self, Run};
+use crate::screen;
 use crate::screen::numbers::count;
 use crate::screen::text::{fit, left, line, right, words};
-use crate::screen;
 use hotwash_core::sessions::{SessionId, SessionKind};
 use hotwash_engine::stores::{Query, Row};
 use std::io::{self, IsTerminal as _};
@@ -66,7 +66,9 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
     for entry in &kept {
         match archive.remove(&entry.name) {
             Ok(()) => removed += 1,
-            Err(error) => left_over.push(format!("{} ({})", archive.folder().join(&entry.name).display(), words(&error))),
+            Err(error) => {
+                left_over.push(format!("{} ({})", archive.folder().join(&entry.name).display(), words(&error)))
+            }
         }
     }
     // What SQLite has only marked as free would still stand in the file.
@@ -86,12 +88,16 @@ fn pick(context: &Context<'_>, args: &Forget, run: &Run<'_>) -> Result<Vec<Row>,
         None => {
             let query = run.query(args.project.as_deref(), true);
             let since = args.since.as_deref().unwrap_or("all");
-            let window = crate::window::Window::of(since, args.until.as_deref(), &context.screen.clock, &run.store, &query)?;
+            let window =
+                crate::window::Window::of(since, args.until.as_deref(), &context.screen.clock, &run.store, &query)?;
             run.store.sessions(&Query { since: window.since, until: window.until, ..query })?
         }
     };
-    let mains: Vec<String> =
-        rows.iter().filter(|row| row.session.kind == SessionKind::Main).map(|row| row.session.recorded.clone()).collect();
+    let mains: Vec<String> = rows
+        .iter()
+        .filter(|row| row.session.kind == SessionKind::Main)
+        .map(|row| row.session.recorded.clone())
+        .collect();
     for recorded in mains {
         for child in run.store.subagents(&recorded, &hash)? {
             if !rows.iter().any(|row| row.session.id == child.session.id) {

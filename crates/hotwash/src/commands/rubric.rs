@@ -59,7 +59,8 @@ fn show(context: &Context<'_>, rubric: &Rubric) -> String {
             }
             Kind::Categorical(levels) => {
                 for level in levels {
-                    let _ = writeln!(out, "    {}  {}", left(&level.label, 12), wrap_indented(&level.criterion, width, 18));
+                    let _ =
+                        writeln!(out, "    {}  {}", left(&level.label, 12), wrap_indented(&level.criterion, width, 18));
                 }
             }
         }
@@ -67,7 +68,8 @@ fn show(context: &Context<'_>, rubric: &Rubric) -> String {
     }
     let tiers: Vec<String> = rubric.tiers.iter().map(|tier| format!("{} from {}", tier.name, tier.from / 10)).collect();
     let _ = writeln!(out, "tiers  {}", tiers.join(", "));
-    let _ = writeln!(out, "An overall score needs {} of {} dimensions.", rubric.min_dimensions, rubric.dimensions.len());
+    let _ =
+        writeln!(out, "An overall score needs {} of {} dimensions.", rubric.min_dimensions, rubric.dimensions.len());
     let _ = writeln!(out, "hash   {}", rubric.hash());
     out
 }
@@ -77,7 +79,11 @@ fn check(file: &Path) -> Result<String, Failure> {
     let source = std::fs::read_to_string(file)
         .map_err(|error| Failure::new(format!("cannot read the rubric {name}")).cause(words(&error)))?;
     match Rubric::parse(&name, &source) {
-        Ok(rubric) => Ok(format!("{name}: {} is sound: {} dimensions, weights add up to 1\n", rubric.id(), rubric.dimensions.len())),
+        Ok(rubric) => Ok(format!(
+            "{name}: {} is sound: {} dimensions, weights add up to 1\n",
+            rubric.id(),
+            rubric.dimensions.len()
+        )),
         Err(errors) => {
             let n = crate::screen::numbers::count(errors.problems.len() as u64, "problem");
             Err(Failure::new(format!("the rubric {name} has {n}\n{errors}")))

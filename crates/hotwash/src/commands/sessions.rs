@@ -39,7 +39,9 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
 
     let mut out = String::new();
     if run.example && !run.settings.example {
-        out.push_str(&screen.style.warn("No transcripts of Claude Code here: this is the bundled, made-up example week."));
+        out.push_str(
+            &screen.style.warn("No transcripts of Claude Code here: this is the bundled, made-up example week."),
+        );
         out.push('\n');
     }
     if shown.is_empty() {
@@ -52,7 +54,13 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
         format!("{} ({})", count(rows.len() as u64, "session"), window.words)
     } else {
         let next = if page < pages { format!("; --page {} for more", page + 1) } else { String::new() };
-        format!("{}-{} of {} ({}){next}", from + 1, from + shown.len(), count(rows.len() as u64, "session"), window.words)
+        format!(
+            "{}-{} of {} ({}){next}",
+            from + 1,
+            from + shown.len(),
+            count(rows.len() as u64, "session"),
+            window.words
+        )
     };
     out.push_str(&format!("\n{}\n", fit(&head, screen.width)));
     screen.page(&out)?;
@@ -61,8 +69,12 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
 
 fn table(rows: &[Row], rubric: &Rubric, screen: &crate::screen::Screen) -> String {
     let tier_wide = rubric.tiers.iter().map(|tier| width(&tier.name)).max().unwrap_or(0).max(8);
-    let project_wide =
-        rows.iter().map(|row| width(row.session.project_name())).max().unwrap_or(0).clamp(7, if screen.width > 100 { 24 } else { 10 });
+    let project_wide = rows
+        .iter()
+        .map(|row| width(row.session.project_name()))
+        .max()
+        .unwrap_or(0)
+        .clamp(7, if screen.width > 100 { 24 } else { 10 });
     let head = format!(
         "{} {} {} {} {} {} {} {} title",
         left("tier", tier_wide),
@@ -99,7 +111,9 @@ fn table(rows: &[Row], rubric: &Rubric, screen: &crate::screen::Screen) -> Strin
         let room = screen.width.saturating_sub(tier_wide + width(&rest));
         out.push_str(&format!("{tier}{rest}{}\n", fit(&line(session.title.as_str()), room)));
     }
-    if rows.iter().any(|row| matches!(row.grade.as_ref().map(|grade| &grade.overall), Some(Overall::Graded { process_only: true, .. }))) {
+    if rows.iter().any(|row| {
+        matches!(row.grade.as_ref().map(|grade| &grade.overall), Some(Overall::Graded { process_only: true, .. }))
+    }) {
         out.push_str(&screen.style.quiet("* process only: nothing shows whether the goal was reached"));
         out.push('\n');
     }
@@ -116,7 +130,11 @@ fn nothing(all: usize, args: &Sessions, pages: usize, window: &str) -> String {
         args.search.as_ref().map(|_| "--search"),
     ];
     let filters: Vec<&str> = filters.into_iter().flatten().collect();
-    let hint = if filters.is_empty() { "--since all looks at everything".into() } else { format!("leave out {}", filters.join(" or ")) };
+    let hint = if filters.is_empty() {
+        "--since all looks at everything".into()
+    } else {
+        format!("leave out {}", filters.join(" or "))
+    };
     format!("No session matches ({window}); {hint}.\n")
 }
 

@@ -38,7 +38,8 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     let cited = cited(&row);
     if event.is_some() || args.events {
         let mut input = open(&run, &row)?;
-        let events = timeline::events(&mut *input, event, &run.rules).map_err(|error| unreadable(&run, &row, &error))?;
+        let events =
+            timeline::events(&mut *input, event, &run.rules).map_err(|error| unreadable(&run, &row, &error))?;
         if let (Some(id), true) = (event, events.is_empty()) {
             return Err(Failure::new(format!("the session {} has no event {id}", row.session.id.short()))
                 .hint(format!("`hotwash show {} --events` lists them", row.session.id.short())));
@@ -49,7 +50,11 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     }
     let mut out = String::new();
     if run.example && !run.settings.example {
-        let _ = writeln!(out, "{}", screen.style.warn("No transcripts of Claude Code here: this is from the made-up example week."));
+        let _ = writeln!(
+            out,
+            "{}",
+            screen.style.warn("No transcripts of Claude Code here: this is from the made-up example week.")
+        );
     }
     head(&row, &run, screen, &mut out)?;
     if let Some(grade) = &row.grade {
@@ -58,7 +63,8 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     match open(&run, &row) {
         Ok(mut input) => {
             let turns = timeline::turns(&mut *input, &run.rules).map_err(|error| unreadable(&run, &row, &error))?;
-            timeline(&turns, &cited, args.all, screen, &mut out);
+            let view = View { cited: &cited, project: row.session.project.as_str(), all: args.all, screen };
+            view.turns(&turns, &mut out);
         }
         Err(_) => out.push_str("\nThe transcript is gone and the archive does not have it: no timeline.\n"),
     }
@@ -79,10 +85,13 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
 pub(super) fn find(run: &Run<'_>, id: &str) -> Result<Row, Failure> {
     match run.store.lookup(id, &run.rubric.hash())? {
         Lookup::One(row) => Ok(*row),
-        Lookup::None => Err(Failure::new(format!("there is no session `{id}`")).hint("`hotwash sessions --since all` lists them")),
+        Lookup::None => {
+            Err(Failure::new(format!("there is no session `{id}`")).hint("`hotwash sessions --since all` lists them"))
+        }
         Lookup::Many(ids) => {
             let ids: Vec<&str> = ids.iter().map(hotwash_core::sessions::SessionId::short).collect();
-            Err(Failure::new(format!("several sessions begin with `{id}`")).hint(format!("say more of it: {}", ids.join(", "))))
+            Err(Failure::new(format!("several sessions begin with `{id}`"))
+                .hint(format!("say more of it: {}", ids.join(", "))))
         }
     }
 }
@@ -90,13 +99,15 @@ pub(super) fn find(run: &Run<'_>, id: &str) -> Result<Row, Failure> {
 fn event_id(text: &str) -> Result<EventId, Failure> {
     let digits = text.strip_prefix(['e', 'E']).unwrap_or(text);
     digits.parse().map(EventId).map_err(|_| {
-        Failure::new(format!("`{text}` is no event")).hint("an event is written e41: the number is its line in the transcript")
+        Failure::new(format!("`{text}` is no event"))
+            .hint("an event is written e41: the number is its line in the transcript")
     })
 }
 
 fn open(run: &Run<'_>, row: &Row) -> Result<Box<dyn Read>, Failure> {
     open_transcript(&run.store, run.archive.as_ref(), &row.path, row.version)?.ok_or_else(|| {
-        Failure::new(format!("the transcript {} is gone", run.shown_path(&row.path))).cause("the archive does not have it either")
+        Failure::new(format!("the transcript {} is gone", run.shown_path(&row.path)))
+            .cause("the archive does not have it either")
     })
 }
 
@@ -110,7 +121,8 @@ fn cited(row: &Row) -> BTreeSet<EventId> {
         Reading::Scored { items, .. } => Some(items),
         Reading::Unscored { .. } => None,
     });
-    items.flatten().flat_map(|item| item.events.iter().copied()).collect()
+    // What speaks for a session would mark half of it.
+    items.flatten().filter(|item| item.amount <= 0.0).flat_map(|item| item.events.iter().copied()).collect()
 }
 
 fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(), Failure> {
@@ -136,17 +148,28 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
     let same_day = screen.clock.date(session.from) == screen.clock.date(session.to);
     let to = if same_day { to.rsplit(' ').next().unwrap_or_default().to_owned() } else { to };
     field("when", format!("{from} - {to} {}", screen.clock.zone(session.to)));
-    field("time", format!("{} active, {} waiting for you, {} in all", duration(pace.active_seconds), duration(pace.waiting_seconds), duration(pace.wall_seconds)));
+    field(
+        "time",
+        format!(
+            "{} active, {} waiting for you, {} in all",
+            duration(pace.active_seconds),
+            duration(pace.waiting_seconds),
+            duration(pace.wall_seconds)
+        ),
+    );
     let (tools, edits) = (&facts.tools, &facts.edits);
-    field("work", format!(
-        "{}, {}, {}; {} +{} -{}",
-        count(facts.prompts.turns, "turn"),
-        count(tools.tool_calls, "tool call"),
-        count(tools.tool_errors.count(), "error"),
-        count(edits.files_edited, "file"),
-        grouped(edits.lines_added),
-        grouped(edits.lines_removed),
-    ));
+    field(
+        "work",
+        format!(
+            "{}, {}, {}; {} +{} -{}",
+            count(facts.prompts.turns, "turn"),
+            count(tools.tool_calls, "tool call"),
+            count(tools.tool_errors.count(), "error"),
+            count(edits.files_edited, "file"),
+            grouped(edits.lines_added),
+            grouped(edits.lines_removed),
+        ),
+    );
     let tokens = |tokens: &hotwash_core::facts::Tokens| {
         let input = tokens.input + tokens.cache_creation + tokens.cache_read;
         format!("{} in ({} from cache), {} out", short(input), short(tokens.cache_read), short(tokens.output))
@@ -155,10 +178,25 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
     field("used", format!("{}; {}", tokens(&own.tokens), cost(&own.cost_usd)));
     if row.with_subagents.subagents > 0 {
         let all = &row.with_subagents;
-        field("", String::new());
         field("  with", format!("{}: {}; {}", count(all.subagents, "subagent"), tokens(&all.tokens), cost(&all.cost)));
     }
-    let unpriced = if own.unpriced_models.is_empty() { String::new() } else { format!(" (no price: {})", own.unpriced_models.join(", ")) };
+    for child in
+        run.store.subagents(&session.recorded, &run.rubric.hash())?.iter().filter(|_| session.kind == SessionKind::Main)
+    {
+        field(
+            "",
+            format!(
+                "{}  {}",
+                child.session.id.short(),
+                fit(&line(child.session.title.as_str()), room.saturating_sub(10))
+            ),
+        );
+    }
+    let unpriced = if own.unpriced_models.is_empty() {
+        String::new()
+    } else {
+        format!(" (no price: {})", own.unpriced_models.join(", "))
+    };
     field("models", format!("{}{unpriced}", own.models.join(", ")));
     field("client", facts.transcript.versions.join(", "));
     let newest = run.store.files()?.get(&row.path).is_none_or(|file| file.version == row.version);
@@ -193,7 +231,13 @@ fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
                     Value::Number(number) => (format!("{number:.2}"), format!(", begins at {start:.2}")),
                     Value::Level { label, .. } => (format!("{:.2} {label}", value.number()), String::new()),
                 };
-                let _ = writeln!(out, "{}  {}{}", style.strong(&name), style.strong(&value), style.quiet(&format!("  (weight {weight:.2}{begin})")));
+                let _ = writeln!(
+                    out,
+                    "{}  {}{}",
+                    style.strong(&name),
+                    style.strong(&value),
+                    style.quiet(&format!("  (weight {weight:.2}{begin})"))
+                );
                 for item in items {
                     let amount = if item.amount == 0.0 { "     ".into() } else { format!("{:+.2}", item.amount) };
                     item_lines(&amount, &item.reason, &item.events, screen, out);
@@ -201,7 +245,8 @@ fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
             }
             Reading::Unscored { reason, .. } => {
                 let text = format!("unscored: {reason}");
-                let lines = wrap(&text, screen.width.saturating_sub(name_wide + 2)).join(&format!("\n{}", " ".repeat(name_wide + 2)));
+                let lines = wrap(&text, screen.width.saturating_sub(name_wide + 2))
+                    .join(&format!("\n{}", " ".repeat(name_wide + 2)));
                 let _ = writeln!(out, "{}  {}", style.strong(&name), style.quiet(&lines));
             }
         }
@@ -225,91 +270,120 @@ fn item_lines(amount: &str, reason: &str, events: &[EventId], screen: &Screen, o
     let _ = writeln!(out, "  {amount}  {}", lines.join(&format!("\n{indent}")));
 }
 
-fn timeline(turns: &[Turn], cited: &BTreeSet<EventId>, all: bool, screen: &Screen, out: &mut String) {
-    let mut number = 0;
-    for turn in turns {
-        if let Some(prompt) = &turn.prompt {
-            number += 1;
-            let head = format!("TURN {number}  {}  {}", screen.clock.time(prompt.at), prompt.id);
-            let _ = writeln!(out, "\n{}", screen.style.heading(&head));
-            if let What::Said(who, words) = &prompt.what {
-                let mark = if cited.contains(&prompt.id) { "*" } else { " " };
-                let who = if *who == "plan" { "plan: " } else { "" };
-                let words = fit(&line(words), screen.width.saturating_sub(4 + who.len()));
-                let _ = writeln!(out, "{}> {who}{}", screen.style.warn(mark), screen.style.strong(&words));
+/// How a timeline is drawn.
+struct View<'a> {
+    cited: &'a BTreeSet<EventId>,
+    project: &'a str,
+    all: bool,
+    screen: &'a Screen,
+}
+
+impl View<'_> {
+    fn turns(&self, turns: &[Turn], out: &mut String) {
+        let screen = self.screen;
+        let mut number = 0;
+        for turn in turns {
+            if let Some(prompt) = &turn.prompt {
+                number += 1;
+                let head = format!("TURN {number}  {}  {}", screen.clock.time(prompt.at), prompt.id);
+                let _ = writeln!(out, "\n{}", screen.style.heading(&head));
+                if let What::Said(who, words) = &prompt.what {
+                    let mark = if self.cited.contains(&prompt.id) { "*" } else { " " };
+                    let who = if *who == "plan" { "plan: " } else { "" };
+                    let words = fit(&line(words), screen.width.saturating_sub(4 + who.len()));
+                    let _ = writeln!(out, "{}> {who}{}", screen.style.warn(mark), screen.style.strong(&words));
+                }
+            } else {
+                let _ = writeln!(out, "\n{}", screen.style.heading("BEFORE THE FIRST PROMPT"));
             }
-        } else {
-            let _ = writeln!(out, "\n{}", screen.style.heading("BEFORE THE FIRST PROMPT"));
+            self.steps(turn, out);
         }
-        let shown: Vec<&Moment> = turn.steps.iter().filter(|step| all || worth_a_line(step, turn, cited)).collect();
+    }
+
+    fn steps(&self, turn: &Turn, out: &mut String) {
+        // Of what the agent says, only what is cited and its last words in a turn are shown.
+        let is_words = |step: &&Moment| matches!(step.what, What::Said(..));
+        let last_words = turn.steps.iter().rev().find(is_words).map(|step| step.id);
+        let worth_a_line = |step: &&Moment| {
+            self.all || !is_words(step) || self.cited.contains(&step.id) || last_words == Some(step.id)
+        };
+        let shown: Vec<&Moment> = turn.steps.iter().filter(worth_a_line).collect();
         let mut at = 0;
         while at < shown.len() {
-            let run = shown[at..].iter().take_while(|step| foldable(step, cited)).count();
-            if !all && run > FOLD_FROM {
-                shown[at..at + FOLD_TO].iter().for_each(|step| step_line(step, cited, screen, out));
-                let _ = writeln!(out, "       {}", screen.style.quiet(&format!("… {} more calls, all ok", run - FOLD_TO)));
+            let run = shown[at..].iter().take_while(|step| self.went_well(step)).count();
+            if !self.all && run > FOLD_FROM {
+                shown[at..at + FOLD_TO].iter().for_each(|step| self.step(step, out));
+                let folded = format!("… {} more calls, all ok", run - FOLD_TO);
+                let _ = writeln!(out, "        {}", self.screen.style.quiet(&folded));
                 at += run;
             } else {
                 let to = at + run.max(1);
-                shown[at..to].iter().for_each(|step| step_line(step, cited, screen, out));
+                shown[at..to].iter().for_each(|step| self.step(step, out));
                 at = to;
             }
         }
     }
-}
 
-/// Of what the agent says, only what is cited and its last words in a turn are shown.
-fn worth_a_line(step: &Moment, turn: &Turn, cited: &BTreeSet<EventId>) -> bool {
-    let is_words = |step: &Moment| matches!(step.what, What::Said(..));
-    let last_words = turn.steps.iter().rev().find(|step| is_words(step)).map(|step| step.id);
-    !is_words(step) || cited.contains(&step.id) || last_words == Some(step.id)
-}
-
-fn foldable(step: &Moment, cited: &BTreeSet<EventId>) -> bool {
-    match &step.what {
-        What::Called { end: Some((Status::Ok, end, _)), .. } => !cited.contains(&step.id) && !cited.contains(end),
-        _ => false,
+    /// A call that went well and that nothing points at.
+    fn went_well(&self, step: &Moment) -> bool {
+        match &step.what {
+            What::Called { end: Some((Status::Ok, end, _)), .. } => {
+                !self.cited.contains(&step.id) && !self.cited.contains(end)
+            }
+            _ => false,
+        }
     }
-}
 
-fn step_line(step: &Moment, cited: &BTreeSet<EventId>, screen: &Screen, out: &mut String) {
-    let style = screen.style;
-    let mut is_cited = cited.contains(&step.id);
-    let id = left(&step.id.to_string(), 5);
-    let text = match &step.what {
-        What::Said(who, words) => {
-            let words = fit(&line(words), screen.width.saturating_sub(16));
-            format!("{}  {words}", left(who, 6))
-        }
-        What::Happened(words) => style.warn(&fit(&line(words), screen.width.saturating_sub(8))),
-        What::Called { tool, argument, end } => {
-            let ended = match end {
-                None => style.warn("no result"),
-                Some((status, end, at)) => {
-                    is_cited |= cited.contains(end);
-                    let took = step.at.zip(*at).map(|(from, to)| elapsed((to.0 - from.0).max(0))).unwrap_or_default();
-                    match status {
-                        Status::Ok => format!("ok {}", right(&took, 7)),
-                        Status::Failed => style.error(&format!("error {end}")),
-                        Status::Rejected => style.warn(&format!("rejected {end}")),
-                        Status::Echo => style.quiet("cancelled"),
+    fn step(&self, step: &Moment, out: &mut String) {
+        let (style, columns) = (self.screen.style, self.screen.width);
+        let mut cited = self.cited.contains(&step.id);
+        let text = match &step.what {
+            What::Said(who, words) => format!("{}  {}", left(who, 6), fit(&line(words), columns.saturating_sub(16))),
+            What::Happened(words) => style.warn(&fit(&line(words), columns.saturating_sub(8))),
+            What::Called { tool, argument, end } => {
+                let ended = match end {
+                    None => style.warn("no result"),
+                    Some((status, end, at)) => {
+                        cited |= self.cited.contains(end);
+                        let took = step.at.zip(*at).map(|(from, to)| elapsed((to.0 - from.0).max(0)));
+                        match status {
+                            Status::Ok => format!("ok {}", right(&took.unwrap_or_default(), 7)),
+                            Status::Failed => style.error(&format!("error {end}")),
+                            Status::Rejected => style.warn(&format!("rejected {end}")),
+                            Status::Echo => style.quiet("cancelled"),
+                        }
                     }
-                }
-            };
-            let tool = left(&line(tool), width(tool).clamp(6, 18));
-            let room = screen.width.saturating_sub(8 + width(&tool) + 2 + 2 + 14);
-            format!("{tool}  {}  {ended}", left(&line(argument), room))
+                };
+                let tool = left(&line(tool), width(tool).clamp(6, 18));
+                let room = columns.saturating_sub(8 + width(&tool) + 2 + 2 + 14);
+                format!("{tool}  {}  {ended}", left(&self.argument(argument, room), room))
+            }
+        };
+        let mark = if cited { style.warn("*") } else { " ".into() };
+        let id = left(&step.id.to_string(), 5);
+        let _ = writeln!(out, "{mark} {} {}", style.quiet(&id), text.trim_end());
+    }
+
+    /// What a call is about, with files of the project named from its folder on.
+    fn argument(&self, argument: &str, room: usize) -> String {
+        let inside = argument.strip_prefix(self.project).and_then(|rest| rest.strip_prefix('/'));
+        match inside {
+            Some(path) if !path.contains(' ') => fit_path(&line(path), room),
+            _ => fit(&line(argument), room),
         }
-    };
-    let mark = if is_cited { style.warn("*") } else { " ".into() };
-    let _ = writeln!(out, "{mark} {} {}", style.quiet(&id), text.trim_end());
+    }
 }
 
 fn events(events: &[timeline::Full], cited: &BTreeSet<EventId>, whole: bool, screen: &Screen) -> String {
     let mut out = String::new();
     for event in events {
         let mark = if cited.contains(&event.id) { "*" } else { " " };
-        let head = format!("{mark} {} {}  {}", left(&event.id.to_string(), 5), screen.clock.time(event.at), left(&line(&event.kind), 14));
+        let head = format!(
+            "{mark} {} {}  {}",
+            left(&event.id.to_string(), 5),
+            screen.clock.time(event.at),
+            left(&line(&event.kind), 14)
+        );
         if whole {
             let _ = writeln!(out, "{}\n{}\n", screen.style.heading(head.trim_end()), block(&event.text).trim_end());
         } else {

@@ -116,7 +116,7 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
             _ => 'O',
         })
         .collect();
-    lines.push(format!("  spread   0 {dots} 100   . 1  : 2  o 3-5  O 6+"));
+    lines.push(format!("  spread   0 {dots} 100  .1 :2 o3-5 O6+"));
 
     let mut parts: Vec<(String, String)> = Vec::new();
     for (place, tier) in rubric.tiers.iter().enumerate() {
@@ -126,7 +126,16 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
     }
     let too_little = format!("ungraded {}", counts.skipped_as(crate::counts::TOO_LITTLE));
     parts.push((too_little.clone(), style.quiet(&too_little)));
-    lines.push(format!("  tiers    {}", parts.iter().map(|(_, painted)| painted.as_str()).collect::<Vec<_>>().join("   ")));
+    // Where there are very many, the last one goes: the bottom line says it too.
+    let fits = |parts: &[(String, String)], gap: &str| {
+        11 + parts.iter().map(|(word, _)| width(word) + gap.len()).sum::<usize>() - gap.len() <= screen.width
+    };
+    let gap = if fits(&parts, "   ") { "   " } else { "  " };
+    while parts.len() > 1 && !fits(&parts, gap) {
+        parts.pop();
+    }
+    let painted: Vec<&str> = parts.iter().map(|(_, painted)| painted.as_str()).collect();
+    lines.push(format!("  tiers    {}", painted.join(gap)));
     let process = match only {
         0 => String::new(),
         _ => format!("; {only} of {n} by process only: result unknown"),
@@ -224,7 +233,12 @@ fn next(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen) -> String {
     let example = if run.settings.example { " --example" } else { "" };
     let mut commands: Vec<String> = Vec::new();
     commands.extend(graded.first().map(|(row, _)| format!("show {}{example}", row.session.id.short())));
-    commands.extend([format!("sessions --sort worst{example}"), "score --json".into(), "doctor".into(), "--help".into()]);
+    commands.extend([
+        format!("sessions --sort worst{example}"),
+        "score --json".into(),
+        "doctor".into(),
+        "--help".into(),
+    ]);
     while commands.len() > 1 && width("next: hotwash ") + width(&commands.join(" | ")) > screen.width {
         commands.remove(commands.len() - 2);
     }

@@ -35,7 +35,8 @@ pub(crate) fn block(text: &str) -> String {
 
 /// Control characters, and marks that change the direction of writing.
 fn moves_the_cursor(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    character.is_control()
+        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
 /// Shortens to a width; what was cut is marked with `…`.
