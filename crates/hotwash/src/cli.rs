@@ -38,7 +38,7 @@ pub(crate) struct Cli {
 /// What holds for every command.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Global {
-    /// The file that facts and scores are kept in [default: $XDG_DATA_HOME/hotwash/hotwash.db]
+    /// The file that facts and scores are kept in [default: hotwash.db in your data folder]
     #[arg(long, global = true, value_name = "PATH", help_heading = "Everywhere")]
     pub(crate) store: Option<PathBuf>,
     /// Keep no copies of transcripts (Claude Code deletes its own after a month)

@@ -39,6 +39,7 @@ variables! {
     USER = "USER", "The account's name, which redaction takes out of texts.";
     LOGNAME = "LOGNAME", "The account's name, where USER is not set.";
     HOSTNAME = "HOSTNAME", "The machine's name, which redaction takes out of texts.";
+    TMPDIR = "TMPDIR", "Where the example week and stdin are put while they are read; else /tmp.";
     COLUMNS = "COLUMNS", "The width of the terminal, where the terminal does not say.";
 }
 
@@ -82,6 +83,6 @@ impl Environment {
 
     /// Where things that last only as long as a run are put.
     pub(crate) fn temporary(&self) -> PathBuf {
-        std::env::temp_dir()
+        self.get(TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 }

@@ -4,6 +4,7 @@ use crate::env::Environment;
 use crate::screen;
 use hotwash_engine::stores::StoreError;
 use std::fmt;
+use std::fmt::Write as _;
 use std::io;
 use std::process::ExitCode;
 
@@ -83,10 +84,10 @@ pub(crate) fn exit(result: Result<Exit, Failure>, env: &Environment) -> ExitCode
             let style = screen::style::Style::for_errors(env);
             let mut text = format!("{} {what}\n", style.error("error:"));
             for cause in causes {
-                text.push_str(&format!("  cause: {cause}\n"));
+                let _ = writeln!(text, "  cause: {cause}");
             }
             if let Some(hint) = hint {
-                text.push_str(&format!("\n{} {hint}\n", style.strong("hint:")));
+                let _ = writeln!(text, "\n{} {hint}", style.strong("hint:"));
             }
             screen::stderr(&text);
             ExitCode::from(2)

@@ -110,7 +110,6 @@ pub(crate) fn label(fact: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use hotwash_core::facts::Facts;
 
     #[test]

@@ -27,7 +27,7 @@ fn parse(option: &str, text: &str) -> Result<Bound, Failure> {
     if text == "all" {
         return Ok(Bound::All);
     }
-    let unit = |name: char| Some(text.strip_suffix(name)?.parse::<u32>().ok()?).map(i64::from);
+    let unit = |name: char| Some(i64::from(text.strip_suffix(name)?.parse::<u32>().ok()?));
     let hours = unit('h').or_else(|| Some(unit('d')? * 24)).or_else(|| Some(unit('w')? * 24 * 7));
     match hours {
         Some(hours) => Ok(Bound::Ago(hours)),

@@ -6,6 +6,7 @@ use crate::errors::{Exit, Failure};
 use crate::machine::{self, NewKey};
 use crate::run::{self, Run};
 use crate::screen::numbers::{bytes, count};
+use crate::screen::stdout;
 use crate::screen::text::{left, wrap_indented};
 use crate::shapes;
 use hotwash_core::prices;
@@ -63,7 +64,7 @@ pub(super) fn run(context: &Context<'_>, args: &Doctor) -> Result<Exit, Failure>
             json!({ "name": name, "state": state.name(), "text": text, "hint": hint })
         };
         let findings: Vec<Value> = findings.iter().map(shape).collect();
-        screen.print(&shapes::document(&json!({ "version": shapes::VERSION, "findings": findings })))?;
+        stdout(&shapes::document(&json!({ "version": shapes::VERSION, "findings": findings })))?;
     } else {
         let mut out = String::new();
         for Finding { name, state, text, hint } in &findings {

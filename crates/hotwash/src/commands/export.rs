@@ -4,6 +4,7 @@ use super::{Context, project};
 use crate::cli::{Export, Format};
 use crate::errors::{Exit, Failure};
 use crate::run::{Input, Run};
+use crate::screen::stdout;
 use crate::screen::text::words;
 use crate::shapes;
 use hotwash_core::facts::FactValue as _;
@@ -22,7 +23,7 @@ pub(super) fn run(context: &Context<'_>, args: &Export) -> Result<Exit, Failure>
         Format::Csv => csv(&rows, &run),
     };
     match &args.output {
-        None => context.screen.print(&text)?,
+        None => stdout(&text)?,
         Some(path) => fs::write(path, text)
             .map_err(|error| Failure::new(format!("cannot write {}", path.display())).cause(words(&error)))?,
     }

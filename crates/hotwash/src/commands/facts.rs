@@ -5,6 +5,7 @@ use crate::cli::Facts as Args;
 use crate::errors::{Exit, Failure};
 use crate::example::Place;
 use crate::machine::{self, NewKey};
+use crate::screen::stdout;
 use crate::screen::text::{left, line, words, wrap_indented};
 use crate::screen::{self, Screen};
 use crate::shapes::moment;
@@ -51,8 +52,8 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     let write = |shape: io::Result<Counted>, name: &str, problems: &mut Vec<(String, String)>| -> Result<(), Failure> {
         match shape {
             Err(error) => problems.push((name.to_owned(), words(&error))),
-            Ok(counted) if args.json => screen::stdout(&(counted.json(name).to_string() + "\n"))?,
-            Ok(counted) => context.screen.print(&counted.table(name, &context.screen))?,
+            Ok(counted) if args.json => stdout(&(counted.json(name).to_string() + "\n"))?,
+            Ok(counted) => stdout(&counted.table(name, &context.screen))?,
         }
         Ok(())
     };

@@ -7,9 +7,12 @@ use crate::machine::{self, NewKey};
 use crate::run::{self, Run};
 use crate::screen;
 use crate::screen::numbers::count;
+use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, words};
+use crate::window::Window;
 use hotwash_core::sessions::{SessionId, SessionKind};
 use hotwash_engine::stores::{Query, Row};
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 
 /// How many sessions are listed before the question.
@@ -23,7 +26,7 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
     }
     let settings = &context.settings;
     if !settings.store.value.exists() {
-        context.screen.print("There is no store, so there is nothing to forget.\n")?;
+        stdout("There is no store, so there is nothing to forget.\n")?;
         return Ok(Exit::Done);
     }
     // Nothing is read from the sources first: what is to be forgotten is not to be taken in now.
@@ -31,7 +34,7 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
     let mut run = Run::of_store(settings, rules)?;
     let rows = pick(context, args, &run)?;
     if rows.is_empty() {
-        context.screen.print("No session matches, so there is nothing to forget.\n")?;
+        stdout("No session matches, so there is nothing to forget.\n")?;
         return Ok(Exit::Done);
     }
 
@@ -46,15 +49,15 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
             right(&context.screen.clock.date(session.to), 11),
         );
         let room = context.screen.width.saturating_sub(about.len() + kind.len());
-        out.push_str(&format!("{about}{}{kind}\n", fit(&line(session.title.as_str()), room)));
+        let _ = writeln!(out, "{about}{}{kind}", fit(&line(session.title.as_str()), room));
     }
     if rows.len() > LISTED {
-        out.push_str(&format!("and {} more\n", rows.len() - LISTED));
+        let _ = writeln!(out, "and {} more", rows.len() - LISTED);
     }
-    context.screen.print(&out)?;
+    stdout(&out)?;
     let n = count(rows.len() as u64, "session");
     if !args.yes && !agreed(&n)? {
-        context.screen.print("Nothing was forgotten.\n")?;
+        stdout("Nothing was forgotten.\n")?;
         return Ok(Exit::Done);
     }
 
@@ -67,13 +70,13 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
         match archive.remove(&entry.name) {
             Ok(()) => removed += 1,
             Err(error) => {
-                left_over.push(format!("{} ({})", archive.folder().join(&entry.name).display(), words(&error)))
+                left_over.push(format!("{} ({})", archive.folder().join(&entry.name).display(), words(&error)));
             }
         }
     }
     // What SQLite has only marked as free would still stand in the file.
     run.store.shrink()?;
-    context.screen.print(&format!("Forgot {n}; removed {} from the archive.\n", count(removed, "file")))?;
+    stdout(&format!("Forgot {n}; removed {} from the archive.\n", count(removed, "file")))?;
     for file in &left_over {
         screen::stderr(&format!("warning: could not remove {file}\n"));
     }
@@ -83,15 +86,13 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
 /// The sessions that are meant, with their subagents.
 fn pick(context: &Context<'_>, args: &Forget, run: &Run<'_>) -> Result<Vec<Row>, Failure> {
     let hash = run.rubric.hash();
-    let mut rows = match &args.id {
-        Some(id) => vec![show::find(run, id)?],
-        None => {
-            let query = run.query(args.project.as_deref(), true);
-            let since = args.since.as_deref().unwrap_or("all");
-            let window =
-                crate::window::Window::of(since, args.until.as_deref(), &context.screen.clock, &run.store, &query)?;
-            run.store.sessions(&Query { since: window.since, until: window.until, ..query })?
-        }
+    let mut rows = if let Some(id) = &args.id {
+        vec![show::find(run, id)?]
+    } else {
+        let query = run.query(args.project.as_deref(), true);
+        let since = args.since.as_deref().unwrap_or("all");
+        let window = Window::of(since, args.until.as_deref(), &context.screen.clock, &run.store, &query)?;
+        run.store.sessions(&Query { since: window.since, until: window.until, ..query })?
     };
     let mains: Vec<String> = rows
         .iter()

@@ -59,7 +59,7 @@ pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit,
         Some(Command::Forget(args)) => forget::run(&context, &args),
         Some(Command::Config(args)) => config::run(&context, &args),
         Some(Command::Doctor(args)) => doctor::run(&context, &args),
-        Some(Command::Completions(args)) => completions::run(&context, &args),
+        Some(Command::Completions(args)) => completions::run(&args),
     }
 }
 

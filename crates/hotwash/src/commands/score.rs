@@ -6,6 +6,7 @@ use crate::counts::Counts;
 use crate::errors::{Exit, Failure};
 use crate::run::{Input, Run};
 use crate::screen;
+use crate::screen::stdout;
 use crate::shapes;
 use serde_json::Value;
 
@@ -23,10 +24,10 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         let mut document = shapes::head(&run, &window, &counts);
         let sessions: Vec<Value> = rows.iter().map(|row| shapes::session(row, &run, args.facts)).collect();
         document["sessions"] = Value::Array(sessions);
-        screen.print(&shapes::document(&document))?;
+        stdout(&shapes::document(&document))?;
     } else {
         let elapsed = Some(context.started.elapsed());
-        screen.print(&summary::draw(&run, screen, &window, &rows, &counts, elapsed))?;
+        stdout(&summary::draw(&run, screen, &window, &rows, &counts, elapsed))?;
     }
     let Some(bar) = args.fail_under else { return Ok(exit) };
     let grades: Vec<u32> = rows.iter().filter_map(|row| row.grade.as_ref()?.overall.thousandths()).collect();

@@ -6,6 +6,7 @@ use crate::counts::Counts;
 use crate::errors::{Exit, Failure};
 use crate::run::{Input, Run};
 use crate::screen::numbers::{cost_short, count, duration, points};
+use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, width};
 use crate::shapes;
 use hotwash_core::rubric::Rubric;
@@ -13,6 +14,7 @@ use hotwash_core::scores::Overall;
 use hotwash_engine::stores::Row;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
+use std::fmt::Write as _;
 
 pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
@@ -33,7 +35,7 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
         let mut document = shapes::head(&run, &window, &counts);
         document["page"] = json!({ "page": page, "of": pages, "limit": limit, "sessions": rows.len() });
         document["sessions"] = Value::Array(shown.iter().map(|row| shapes::session(row, &run, false)).collect());
-        screen.print(&shapes::document(&document))?;
+        stdout(&shapes::document(&document))?;
         return Ok(exit);
     }
 
@@ -46,7 +48,7 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
     }
     if shown.is_empty() {
         out.push_str(&nothing(rows.len(), args, pages, &window.words));
-        screen.print(&out)?;
+        stdout(&out)?;
         return Ok(exit);
     }
     out.push_str(&table(shown, &run.rubric, screen));
@@ -62,7 +64,7 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
             window.words
         )
     };
-    out.push_str(&format!("\n{}\n", fit(&head, screen.width)));
+    let _ = writeln!(out, "\n{}", fit(&head, screen.width));
     screen.page(&out)?;
     Ok(exit)
 }
@@ -78,7 +80,7 @@ fn table(rows: &[Row], rubric: &Rubric, screen: &crate::screen::Screen) -> Strin
     let head = format!(
         "{} {} {} {} {} {} {} {} title",
         left("tier", tier_wide),
-        right("of100", 5),
+        right("score", 5),
         left("id", 8),
         left("project", project_wide),
         right("date", 6),
@@ -109,7 +111,7 @@ fn table(rows: &[Row], rubric: &Rubric, screen: &crate::screen::Screen) -> Strin
             right(&cost_short(&row.with_subagents.cost), 6),
         );
         let room = screen.width.saturating_sub(tier_wide + width(&rest));
-        out.push_str(&format!("{tier}{rest}{}\n", fit(&line(session.title.as_str()), room)));
+        let _ = writeln!(out, "{tier}{rest}{}", fit(&line(session.title.as_str()), room));
     }
     if rows.iter().any(|row| {
         matches!(row.grade.as_ref().map(|grade| &grade.overall), Some(Overall::Graded { process_only: true, .. }))

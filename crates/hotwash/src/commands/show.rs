@@ -6,6 +6,7 @@ use crate::errors::{Exit, Failure};
 use crate::run::{Input, Run};
 use crate::screen::Screen;
 use crate::screen::numbers::{cost, count, duration, elapsed, grouped, points, short};
+use crate::screen::stdout;
 use crate::screen::text::{block, fit, fit_path, left, line, right, width, words, wrap};
 use crate::shapes;
 use crate::timeline::{self, Moment, Turn, What};
@@ -32,7 +33,7 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     if args.json {
         let mut document = serde_json::json!({ "version": shapes::VERSION, "example": run.example });
         document["session"] = shapes::session(&row, &run, true);
-        screen.print(&shapes::document(&document))?;
+        stdout(&shapes::document(&document))?;
         return Ok(exit);
     }
     let cited = cited(&row);
@@ -211,7 +212,7 @@ fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
     let style = screen.style;
     let head = match &grade.overall {
         Overall::Graded { thousandths, tier, process_only, .. } => {
-            let process = if *process_only { ", process only: nothing shows whether the goal was reached" } else { "" };
+            let process = if *process_only { ", process only (result unknown)" } else { "" };
             let place = run.rubric.tiers.iter().position(|known| known.name == *tier).unwrap_or(0);
             let score = style.tier(place, &format!("{tier} {} of 100", points(*thousandths)));
             format!("{}  {score}  unchecked{process}", style.heading("OVERALL"))

@@ -7,6 +7,7 @@ use crate::errors::{Exit, Failure};
 use crate::ledger::{self, Loss};
 use crate::run::{Input, Run};
 use crate::screen::numbers::{count, duration, points};
+use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, width, wrap};
 use crate::screen::{LINES, Screen};
 use crate::window::Window;
@@ -15,6 +16,7 @@ use hotwash_core::scores::Overall;
 use hotwash_core::sessions::EventId;
 use hotwash_engine::stores::Row;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 /// How many sessions are singled out.
@@ -28,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let (window, rows) = run.sessions(screen, select.until.as_deref(), run.query(project(select), false))?;
     let counts = Counts::of(&run, &rows, false)?;
     let exit = run.report();
-    screen.print(&draw(&run, screen, &window, &rows, &counts, Some(context.started.elapsed())))?;
+    stdout(&draw(&run, screen, &window, &rows, &counts, Some(context.started.elapsed())))?;
     Ok(exit)
 }
 
@@ -75,9 +77,16 @@ pub(super) fn draw(
         lines.push(style.heading("LOOK AT THESE FIRST"));
         entries(&graded, &run.rubric, screen, &mut lines);
     }
-    let time = elapsed.map(|elapsed| format!(" {:.1} s", elapsed.as_secs_f64())).unwrap_or_default();
     let mut bottom = vec![String::new()];
-    bottom.extend(wrap(&format!("{}. Local only.{time}", counts.words()), screen.width));
+    bottom.extend(wrap(&format!("{}.", counts.words()), screen.width));
+    let local = match elapsed {
+        Some(elapsed) => format!("Local only. {:.1} s", elapsed.as_secs_f64()),
+        None => "Local only.".into(),
+    };
+    match bottom.last_mut() {
+        Some(last) if width(last) + 1 + width(&local) <= screen.width => *last = format!("{last} {local}"),
+        _ => bottom.push(local),
+    }
     bottom.push(next(&graded, run, screen));
     causes(&graded, &run.rubric, screen, LINES.saturating_sub(1 + bottom.len()), &mut lines);
     lines.extend(bottom);
@@ -198,7 +207,7 @@ pub(super) fn events(events: &[EventId], columns: usize) -> String {
         let word = event.to_string();
         let more = if rest > 0 { format!(" +{rest}").len() } else { 0 };
         if !out.is_empty() && out.len() + 1 + word.len() + more > columns {
-            out.push_str(&format!(" +{}", rest + 1));
+            let _ = write!(out, " +{}", rest + 1);
             break;
         }
         if !out.is_empty() {

@@ -40,11 +40,6 @@ impl Screen {
         }
     }
 
-    /// Prints, all at once.
-    pub(crate) fn print(&self, text: &str) -> io::Result<()> {
-        stdout(text)
-    }
-
     /// Prints through the pager where that helps.
     pub(crate) fn page(&self, text: &str) -> io::Result<()> {
         let tall = terminal_size::terminal_size().map_or(LINES, |(_, height)| usize::from(height.0));

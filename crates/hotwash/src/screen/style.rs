@@ -12,10 +12,6 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// No colour.
-    #[cfg(test)]
-    pub(crate) const PLAIN: Style = Style { on: false };
-
     /// For stdout.
     pub(crate) fn for_output(color: Color) -> Style {
         let on = match color {
