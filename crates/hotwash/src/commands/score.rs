@@ -14,11 +14,14 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let input = if args.paths.is_empty() { Input::Sources } else { Input::Paths(&args.paths) };
     let run = Run::new(&context.settings, context.env, input)?;
     let screen = &context.screen;
-    let query = run.query(project(&args.select), args.subagents);
+    // Who names a subagent's transcript means it.
+    let named = !args.paths.is_empty() && args.paths.iter().all(|path| !path.is_dir());
+    let subagents = args.subagents || named;
+    let query = run.query(project(&args.select), subagents);
     let (window, mut rows) = run.sessions(screen, args.select.until.as_deref(), query)?;
     // The order of a document must not hang on anything but the sessions.
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
-    let counts = Counts::of(&run, &rows, args.subagents)?;
+    let counts = Counts::of(&run, &rows, subagents)?;
     let exit = run.report();
     if args.json {
         let mut document = shapes::head(&run, &window, &counts);

@@ -40,6 +40,39 @@ fn a_session_in_json() {
 }
 
 #[test]
+fn every_key_is_documented() {
+    fn keys(value: &Value, into: &mut std::collections::BTreeSet<String>) {
+        match value {
+            Value::Array(values) => values.iter().for_each(|value| keys(value, into)),
+            Value::Object(values) => {
+                for (key, value) in values {
+                    into.insert(key.clone());
+                    keys(value, into);
+                }
+            }
+            _ => {}
+        }
+    }
+    let home = Home::with_examples();
+    let mut all = std::collections::BTreeSet::new();
+    for args in [&["score", "--json"][..], &["sessions", "--json"], &["doctor", "--json"]] {
+        keys(&home.json(args), &mut all);
+    }
+    let docs = fs::read_to_string(root().join("docs/json.md")).unwrap();
+    let missing: Vec<_> = all.into_iter().filter(|key| !docs.contains(&format!("`{key}`"))).collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn a_subagent_that_is_named_is_meant() {
+    let home = Home::empty();
+    let name = "c2108e36-e011-487c-b8e0-29d80aaba9f6/subagents/agent-abe5c6ec9ec0dcf4a.jsonl";
+    let transcript = root().join("examples/projects/-home-mara-tidepool").join(name);
+    let document = home.json(&["score", "--json", transcript.to_str().unwrap()]);
+    assert_eq!(document["sessions"][0]["kind"], "subagent");
+}
+
+#[test]
 fn items_move_the_start_to_the_value() {
     let document = Home::with_examples().json(&["score", "--json", "--since", "all"]);
     for session in document["sessions"].as_array().unwrap() {
