@@ -31,6 +31,7 @@ variables! {
     WIDE = "HOTWASH_WIDE", "Set to 1 to use the whole width of the terminal.";
     HOTWASH_PAGER = "HOTWASH_PAGER", "The pager for long output; before PAGER.";
     PAGER = "PAGER", "The pager for long output.";
+    LESSCHARSET = "LESSCHARSET", "The character set of less; else it is told that this is UTF-8.";
     NO_COLOR = "NO_COLOR", "Set to anything to have no colour.";
     CLAUDE_CONFIG_DIR = "CLAUDE_CONFIG_DIR", "Claude Code's folders, separated by commas, instead of ~/.claude.";
     HOME = "HOME", "The home directory: where the defaults below start, and what redaction turns into ~.";

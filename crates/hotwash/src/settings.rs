@@ -7,6 +7,7 @@ use crate::env::{self, Environment};
 use crate::errors::Failure;
 use crate::screen::text::words;
 use clap::ValueEnum;
+use hotwash_core::rubric::Rubric;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -167,6 +168,13 @@ pub(crate) fn resolve(
             })
             .collect(),
     };
+    // A rubric's file is named from where the setting stands.
+    if let Layer::Project(file) | Layer::User(file) = &settings.rubric.from
+        && Rubric::shipped(&settings.rubric.value).is_none()
+    {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        settings.rubric.value = folder.join(expand(&settings.rubric.value)).display().to_string();
+    }
     // Variables that say no where the setting says yes.
     if settings.archive.from != Layer::Flag && env.get(env::NO_ARCHIVE).and_then(yes_or_no) == Some(true) {
         settings.archive = Setting { value: false, from: Layer::Variable(env::NO_ARCHIVE) };

@@ -40,31 +40,21 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
     }
 
     let mut out = String::new();
-    if run.example && !run.settings.example {
-        out.push_str(
-            &screen.style.warn("No transcripts of Claude Code here: this is the bundled, made-up example week."),
-        );
-        out.push('\n');
-    }
     if shown.is_empty() {
         out.push_str(&nothing(rows.len(), args, pages, &window.words));
         stdout(&out)?;
         return Ok(exit);
     }
     out.push_str(&table(shown, &run.rubric, screen));
+    let example = if run.example { ", the made-up example week" } else { "" };
+    let which = format!("{}{example}", window.words);
     let head = if shown.len() == rows.len() {
-        format!("{} ({})", count(rows.len() as u64, "session"), window.words)
+        format!("{} ({which})", count(rows.len() as u64, "session"))
     } else {
         let next = if page < pages { format!("; --page {} for more", page + 1) } else { String::new() };
-        format!(
-            "{}-{} of {} ({}){next}",
-            from + 1,
-            from + shown.len(),
-            count(rows.len() as u64, "session"),
-            window.words
-        )
+        format!("{}-{} of {} ({which}){next}", from + 1, from + shown.len(), count(rows.len() as u64, "session"))
     };
-    let _ = writeln!(out, "\n{}", fit(&head, screen.width));
+    let _ = writeln!(out, "{}", fit(&head, screen.width));
     screen.page(&out)?;
     Ok(exit)
 }

@@ -27,6 +27,7 @@ pub(crate) struct Screen {
     /// How moments are shown.
     pub(crate) clock: Clock,
     pager: String,
+    charset_is_known: bool,
 }
 
 impl Screen {
@@ -37,6 +38,7 @@ impl Screen {
             style: Style::for_output(settings.color.value),
             clock: Clock::new(settings.utc.value),
             pager: settings.pager.value.clone(),
+            charset_is_known: env.get(env::LESSCHARSET).is_some(),
         }
     }
 
@@ -46,7 +48,7 @@ impl Screen {
         if !io::stdout().is_terminal() || self.pager.is_empty() || text.lines().count() < tall {
             return stdout(text);
         }
-        pager::page(&self.pager, text)
+        pager::page(&self.pager, self.charset_is_known, text)
     }
 }
 

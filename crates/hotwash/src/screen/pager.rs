@@ -4,9 +4,15 @@ use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 
 /// Shows text in a pager. Where the pager cannot be started, prints it.
-pub(crate) fn page(pager: &str, text: &str) -> io::Result<()> {
+pub(crate) fn page(pager: &str, charset_is_known: bool, text: &str) -> io::Result<()> {
     // A pager may have arguments and quotes, as in other tools: the shell reads them.
-    let started = Command::new("sh").arg("-c").arg(pager).stdin(Stdio::piped()).spawn();
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(pager).stdin(Stdio::piped());
+    if !charset_is_known {
+        // Without a locale less takes anything beyond ASCII for garbage.
+        command.env("LESSCHARSET", "utf-8");
+    }
+    let started = command.spawn();
     let Ok(mut child) = started else {
         return super::stdout(text);
     };

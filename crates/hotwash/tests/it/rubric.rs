@@ -35,4 +35,9 @@ fn ones_own_rubric_grades() {
     let document = home.json(&["score", "--json", "--rubric", "mine.toml"]);
     assert_eq!(document["rubric"]["id"], "mine@2.0.0");
     assert_eq!(document["counts"]["graded"], 21);
+    // A project's file names it from its own folder.
+    fs::write(home.path("work/.hotwash.toml"), "rubric = \"mine.toml\"\n").unwrap();
+    fs::create_dir(home.path("work/deep")).unwrap();
+    let output = home.command(&["score", "--json"]).current_dir(home.path("work/deep")).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("mine@2.0.0"), "{}", home.shown(&output));
 }
