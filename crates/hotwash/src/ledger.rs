@@ -79,29 +79,29 @@ pub(crate) fn costs<'a>(rows: &[&'a Row], rubric: &Rubric) -> Vec<Cost<'a>> {
     costs
 }
 
-/// A fact that costs points, in words that hold for any number of sessions.
+/// A fact that costs points, in a few words that hold for any number of sessions.
 pub(crate) fn label(fact: &str) -> String {
     let words = match fact {
-        "bash_file_ops" => "file work done in the shell instead of with file tools",
-        "compactions_auto" => "the context ran full and was compacted",
-        "edits_refused_unread" => "edits refused because the file was not read",
-        "edits_without_prior_read" => "edits aimed at files that were not read",
-        "ended_on_api_error" => "ended on a request that failed for good",
-        "ended_on_open_calls" => "ended while a tool call was still open",
+        "bash_file_ops" => "file work done in the shell",
+        "compactions_auto" => "context ran full, compacted",
+        "edits_refused_unread" => "edits refused, file not read",
+        "edits_without_prior_read" => "edited files it had not read",
+        "ended_on_api_error" => "ended on a failed request",
+        "ended_on_open_calls" => "ended on an open tool call",
         "ended_red" => "the last run was red",
-        "failure_signals" => "you complained or gave up near the end",
+        "failure_signals" => "you complained or gave up",
         "large_reads" => "large files read whole",
-        "longest_error_streak" => "the same call failed again and again",
-        "missed_parallel" => "independent calls made one by one",
+        "longest_error_streak" => "same call failed over and over",
+        "missed_parallel" => "calls made one by one",
         "peak_context" => "a very large context",
         "planning_calls" => "long work without a plan",
-        "retries" => "a call that had just failed was repeated",
-        "reverted_edits" => "edits that were undone later",
+        "retries" => "failed calls tried again",
+        "reverted_edits" => "edits undone later",
         "skills_by_shell" => "skills read through the shell",
         "tool_errors" => "tool calls failed",
-        "unbacked_claims" => "success claimed with no green run behind it",
-        "unresolved_errors" => "errors left standing at the end",
-        "verified" => "no green run after the last change",
+        "unbacked_claims" => "claimed success, no green run",
+        "unresolved_errors" => "errors left at the end",
+        "verified" => "no green run after last change",
         "wasteful_rereads" => "unchanged files read again",
         other => return other.replace('_', " "),
     };

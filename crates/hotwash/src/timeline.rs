@@ -139,6 +139,50 @@ fn word(text: &str, rules: &Rules) -> String {
     redact(text, rules).into_string()
 }
 
+/// The telling words of an event, in a line: what was said, what was called, what it answered.
+pub(crate) fn quote(input: &mut dyn Read, id: EventId, rules: &Rules) -> io::Result<Option<String>> {
+    let mut tools: BTreeMap<Key, String> = BTreeMap::new();
+    let mut best: Option<(u8, String)> = None;
+    read::events(input, &mut |event| {
+        if let Kind::Call(call) = &event.kind {
+            tools.insert(call.key, word(&call.name.to_str(), rules));
+        }
+        if event.origin.id != id {
+            return;
+        }
+        // A line can hold several things; the lower the number, the more it says.
+        let told = match &event.kind {
+            Kind::Prompt(prompt) => Some((0, format!("\"{}\"", word(prompt.words, rules)))),
+            Kind::ApiError(ApiError::Final(body)) => Some((0, format!("\"{}\"", word(&body.to_str(), rules)))),
+            Kind::Outcome(outcome) => {
+                let tool = outcome.call.and_then(|key| tools.get(&key)).map_or("?", String::as_str);
+                let words = word(&outcome.body.to_str(), rules);
+                Some((u8::from(!outcome.error), format!("{tool}: {}", telling_line(&words))))
+            }
+            Kind::Call(call) => Some((2, format!("{} {}", word(&call.name.to_str(), rules), argument(call, rules)))),
+            Kind::Says(text) => Some((3, format!("\"{}\"", word(&text.to_str(), rules)))),
+            _ => None,
+        };
+        if let Some(told) = told
+            && best.as_ref().is_none_or(|best| told.0 < best.0)
+        {
+            best = Some(told);
+        }
+    })?;
+    Ok(best.map(|(_, words)| words))
+}
+
+/// The first line of some output that speaks of an error, else the first one.
+fn telling_line(output: &str) -> &str {
+    let output = output.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
+    let speaks = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        line.contains("error") || line.contains("fail") || line.contains("not found")
+    };
+    lines().find(speaks).or_else(|| lines().next()).unwrap_or_default()
+}
+
 /// An event in full: what it is, and its words.
 #[derive(Debug)]
 pub(crate) struct Full {

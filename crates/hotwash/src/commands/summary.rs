@@ -10,10 +10,12 @@ use crate::screen::numbers::{count, duration, points};
 use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, width, wrap};
 use crate::screen::{LINES, Screen};
+use crate::timeline;
 use crate::window::Window;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_core::sessions::EventId;
+use hotwash_engine::pipeline::open_transcript;
 use hotwash_engine::stores::Row;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -75,7 +77,7 @@ pub(super) fn draw(
         scores(&graded, &run.rubric, counts, screen, &mut lines);
         lines.push(String::new());
         lines.push(style.heading("LOOK AT THESE FIRST"));
-        entries(&graded, &run.rubric, screen, &mut lines);
+        entries(&graded, run, screen, &mut lines);
     }
     let mut bottom = vec![String::new()];
     bottom.extend(wrap(&format!("{}.", counts.words()), screen.width));
@@ -153,7 +155,8 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
 }
 
 /// Sessions to look at: who each is, and what cost it most.
-fn entries(graded: &[(&Row, u32)], rubric: &Rubric, screen: &Screen, lines: &mut Vec<String>) {
+fn entries(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen, lines: &mut Vec<String>) {
+    let rubric = &run.rubric;
     let shown = &graded[..graded.len().min(WORST)];
     let score = |row: &Row| match row.grade.as_ref().map(|grade| &grade.overall) {
         Some(Overall::Graded { thousandths, tier, .. }) => format!("{tier} {}", points(*thousandths)),
@@ -172,31 +175,51 @@ fn entries(graded: &[(&Row, u32)], rubric: &Rubric, screen: &Screen, lines: &mut
             right(&screen.clock.day(session.to), 6),
             right(&duration(session.facts.get().pace.active_seconds), 5),
         );
-        let title = fit(&line(session.title.as_str()), screen.width.saturating_sub(5 + score_wide + width(&about)));
+        let losses = row.grade.as_ref().map(|grade| ledger::losses(grade, rubric)).unwrap_or_default();
+        let why = losses.first().map_or_else(|| "nothing stands out".into(), |loss| ledger::label(loss.fact));
+        let used = 5 + score_wide + width(&about);
         let score = screen.style.tier(tier, &left(&score(row), score_wide));
-        lines.push(format!(" {} {score}{about}  {title}", place + 1));
-        lines.push(reason(row, rubric, screen));
+        // In a wide terminal the title comes along.
+        let title = if screen.width > 100 { format!("   {}", line(session.title.as_str())) } else { String::new() };
+        let rest = fit(&format!("{why}{title}"), screen.width.saturating_sub(used));
+        lines.push(format!(" {} {score}{about}  {rest}", place + 1));
+        lines.extend(losses.first().map(|loss| evidence(loss, row, run, screen)));
     }
 }
 
-/// What cost a session most.
-fn reason(row: &Row, rubric: &Rubric, screen: &Screen) -> String {
-    let losses = row.grade.as_ref().map(|grade| ledger::losses(grade, rubric)).unwrap_or_default();
-    let mark = if is_process_only(row) { " (process only)" } else { "" };
-    match losses.first() {
-        Some(loss) => evidence(loss, mark, screen),
-        None => format!("     nothing stands out{mark}"),
-    }
-}
-
-/// Points, reason and events in one line; the reason is shortened before the events are.
-fn evidence(loss: &Loss<'_>, mark: &str, screen: &Screen) -> String {
+/// Points, events and the words of the first one; the reason where there is no event to quote.
+fn evidence(loss: &Loss<'_>, row: &Row, run: &Run<'_>, screen: &Screen) -> String {
     let points = format!("{:>4.0}", -loss.points);
+    let mark = if is_process_only(row) { " (process only)" } else { "" };
     let room = screen.width.saturating_sub(4 + width(&points) + 2 + width(mark));
-    let events = events(loss.events, room / 3);
-    let gap = if events.is_empty() { "" } else { "  " };
-    let reason = fit(loss.reason, room.saturating_sub(width(&events) + gap.len()));
-    format!("    {}  {reason}{gap}{}{mark}", screen.style.strong(&points), screen.style.command(&events))
+    let quote = loss.events.first().and_then(|event| quote(*event, row, run));
+    let (first, rest) = loss.events.split_at(loss.events.len().min(1));
+    let first = first.first().map(|event| format!("{event} ")).unwrap_or_default();
+    let rest = events(rest, 16);
+    let rest = if rest.is_empty() { rest } else { format!("  {rest}") };
+    let quoted = match quote {
+        Some(quote) => fit_quote(&quote, room.saturating_sub(width(&first) + width(&rest))),
+        None => fit(loss.reason, room.saturating_sub(width(&first) + width(&rest))),
+    };
+    let style = screen.style;
+    format!("    {}  {}{quoted}{}{mark}", style.strong(&points), style.command(&first), style.command(&rest))
+}
+
+/// What an event of a session says, if its transcript can still be read.
+fn quote(event: EventId, row: &Row, run: &Run<'_>) -> Option<String> {
+    let mut input = open_transcript(&run.store, run.archive.as_ref(), &row.path, row.version).ok()??;
+    let quote = timeline::quote(&mut *input, event, &run.rules).ok()??;
+    // Files of the project are named from its folder on.
+    Some(line(&quote.replace(&format!("{}/", row.session.project.as_str()), "")))
+}
+
+/// Shortens words in quotation marks so that the closing one stays.
+fn fit_quote(quote: &str, columns: usize) -> String {
+    let short = fit(quote, columns);
+    if short == quote || !quote.starts_with('"') {
+        return short;
+    }
+    fit(quote, columns.saturating_sub(1)) + "\""
 }
 
 /// "e41 e77 e80 +4": as many as fit.
