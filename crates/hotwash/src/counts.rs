@@ -3,13 +3,15 @@
 use crate::errors::Failure;
 use crate::run::Run;
 use hotwash_engine::sources::claude_code::read::Reading;
-use hotwash_engine::stores::{Role, Row};
+use hotwash_engine::stores::{Query, Role, Row};
 use std::collections::{BTreeMap, HashMap};
 
 /// The reason of a session whose facts are too few for a grade.
 pub(crate) const TOO_LITTLE: &str = "too little to grade";
-/// The reason of a session that was not asked for.
-pub(crate) const OUTSIDE: &str = "outside the window";
+/// The reason of a session of another time.
+const OUTSIDE: &str = "outside the window";
+/// The reason of a session of another time or project, where only one project was asked for.
+const ELSEWHERE: &str = "other project or time";
 
 /// What became of the transcripts that were found.
 #[derive(Clone, Debug, Default)]
@@ -29,8 +31,9 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts the transcripts of a run, of which `rows` are the sessions asked for.
-    pub(crate) fn of(run: &Run<'_>, rows: &[Row], subagents: bool) -> Result<Counts, Failure> {
+    /// Counts the transcripts of a run, of which `rows` are the sessions that `query` asked for.
+    pub(crate) fn of(run: &Run<'_>, rows: &[Row], query: &Query) -> Result<Counts, Failure> {
+        let outside = if query.project.is_some() { ELSEWHERE } else { OUTSIDE };
         let known = run.store.outcomes()?;
         let mut counts = Counts::default();
         let mut listed: HashMap<&str, Vec<&Row>> = HashMap::new();
@@ -58,8 +61,8 @@ impl Counts {
             });
             match newest {
                 Some(row) => counts.row(row),
-                None if role == Role::Subagent && !subagents => add(&mut counts.skipped, role.name()),
-                None if role.session().is_some() => add(&mut counts.skipped, OUTSIDE),
+                None if role == Role::Subagent && !query.subagents => add(&mut counts.skipped, role.name()),
+                None if role.session().is_some() => add(&mut counts.skipped, outside),
                 None => add(&mut counts.skipped, role.name()),
             }
         }

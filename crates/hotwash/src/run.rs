@@ -214,13 +214,13 @@ impl<'a> Run<'a> {
         &self,
         screen: &Screen,
         until: Option<&str>,
-        query: Query,
+        query: &Query,
     ) -> Result<(Window, Vec<Row>), Failure> {
         // Who names transcripts wants all of them.
         let all = self.paths.is_some() && self.settings.since.from == Layer::Default;
         let since = if all { "all" } else { &self.settings.since.value };
-        let window = Window::of(since, until, &screen.clock, &self.store, &query)?;
-        let rows = self.store.sessions(&Query { since: window.since, until: window.until, ..query })?;
+        let window = Window::of(since, until, &screen.clock, &self.store, query)?;
+        let rows = self.store.sessions(&Query { since: window.since, until: window.until, ..query.clone() })?;
         Ok((window, rows))
     }
 

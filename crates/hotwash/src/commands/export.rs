@@ -15,7 +15,7 @@ use std::fs;
 pub(super) fn run(context: &Context<'_>, args: &Export) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::Sources)?;
     let query = run.query(project(&args.select), args.subagents);
-    let (_, mut rows) = run.sessions(&context.screen, args.select.until.as_deref(), query)?;
+    let (_, mut rows) = run.sessions(&context.screen, args.select.until.as_deref(), &query)?;
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
     let exit = run.report();
     let text = match args.format {

@@ -18,10 +18,10 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let named = !args.paths.is_empty() && args.paths.iter().all(|path| !path.is_dir());
     let subagents = args.subagents || named;
     let query = run.query(project(&args.select), subagents);
-    let (window, mut rows) = run.sessions(screen, args.select.until.as_deref(), query)?;
+    let (window, mut rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
     // The order of a document must not hang on anything but the sessions.
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
-    let counts = Counts::of(&run, &rows, subagents)?;
+    let counts = Counts::of(&run, &rows, &query)?;
     let exit = run.report();
     if args.json {
         let mut document = shapes::head(&run, &window, &counts);

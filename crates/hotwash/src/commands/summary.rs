@@ -29,8 +29,9 @@ const CAUSES: usize = 4;
 pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
     let screen = &context.screen;
-    let (window, rows) = run.sessions(screen, select.until.as_deref(), run.query(project(select), false))?;
-    let counts = Counts::of(&run, &rows, false)?;
+    let query = run.query(project(select), false);
+    let (window, rows) = run.sessions(screen, select.until.as_deref(), &query)?;
+    let counts = Counts::of(&run, &rows, &query)?;
     let exit = run.report();
     stdout(&draw(&run, screen, &window, &rows, &counts, Some(context.started.elapsed())))?;
     Ok(exit)
@@ -50,7 +51,7 @@ pub(super) fn draw(
     let projects: BTreeSet<&str> = rows.iter().map(|row| row.session.project.as_str()).collect();
     let first = rows.iter().filter_map(|row| row.session.from).min();
     let last = rows.iter().filter_map(|row| row.session.to).max();
-    let span = if rows.is_empty() { "nothing".into() } else { screen.clock.span(first, last) };
+    let span = if rows.is_empty() { "no sessions".into() } else { screen.clock.span(first, last) };
     let mut head = format!("hotwash   {span} ({})", window.words);
     let amount = format!("{}, {}", count(projects.len() as u64, "project"), count(rows.len() as u64, "session"));
     if width(&head) + 2 + width(&amount) > screen.width {
@@ -72,7 +73,7 @@ pub(super) fn draw(
     let mut graded: Vec<(&Row, u32)> = rows.iter().filter_map(|row| Some((row, overall(row)?))).collect();
     graded.sort_by_key(|(row, thousandths)| (*thousandths, std::cmp::Reverse(row.session.to)));
     if graded.is_empty() {
-        lines.push("No session here has enough in it to be graded.".into());
+        lines.push(nothing(rows, counts).into());
     } else {
         scores(&graded, &run.rubric, counts, screen, &mut lines);
         lines.push(String::new());
@@ -93,6 +94,15 @@ pub(super) fn draw(
     causes(&graded, &run.rubric, screen, LINES.saturating_sub(1 + bottom.len()), &mut lines);
     lines.extend(bottom);
     lines.join("\n") + "\n"
+}
+
+/// Why there is no grade to show.
+fn nothing(rows: &[Row], counts: &Counts) -> &'static str {
+    match (rows.is_empty(), counts.found) {
+        (false, _) => "No session here has enough in it to be graded.",
+        (true, 0) => "There are no transcripts here; `hotwash doctor` says where they are looked for.",
+        (true, _) => "No session is of this time and project; `--since all` looks at everything.",
+    }
 }
 
 /// The mean with its spread, a strip with a dot for each session, and the tiers.
