@@ -218,7 +218,8 @@ Examples:
   hotwash show 1f8c --all      every call, none folded away
   hotwash show 1f8c --events   every event
 
-An event's id is the number of its line in the transcript. Cited events are marked with *.")]
+An event's id is the number of its line in the transcript. Cited events are marked with *,
+what a subagent did within the same transcript with |.")]
 pub(crate) struct Show {
     /// The beginning of a session's id, or `last`
     pub(crate) id: String,

@@ -65,6 +65,10 @@ impl<'a> Run<'a> {
     pub(crate) fn new(settings: &'a Settings, env: &Environment, input: Input<'_>) -> Result<Run<'a>, Failure> {
         let rubric = rubric(&settings.rubric.value)?;
         if settings.example {
+            if matches!(input, Input::Paths(_)) {
+                return Err(Failure::new("--example is the bundled week, and paths were given too")
+                    .hint("leave one of the two out"));
+            }
             return Run::example(settings, env, rubric);
         }
         if let Input::Paths(paths) = input
@@ -97,8 +101,7 @@ impl<'a> Run<'a> {
                 return Err(nothing_readable(&discovery));
             }
         }
-        let archive = settings.archive.value.then(|| Archive::beside(&settings.store.value, now_ns()));
-        let archive = archive.filter(|_| not_kept.is_none());
+        let archive = not_kept.is_none().then(|| Archive::beside(&settings.store.value, now_ns()));
         let mut run = Run { archive, ..Run::around(settings, store, rubric, rules) };
         match run.ingest(&discovery) {
             Err(error) if error.only_writing_fails() => {
@@ -182,7 +185,8 @@ impl<'a> Run<'a> {
             rules: &self.rules,
             rubric: &self.rubric,
             prices: prices::shipped(),
-            archive: self.archive.as_ref(),
+            // Switched off, nothing more goes into it; what is there can still be read.
+            archive: self.archive.as_ref().filter(|_| self.settings.archive.value),
             jobs: self.settings.jobs.value,
             now_ns: now_ns(),
             progress: &|files, of_files, bytes, of_bytes| progress.tell(files, of_files, bytes, of_bytes),

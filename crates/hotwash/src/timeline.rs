@@ -24,8 +24,17 @@ pub(crate) struct Moment {
     pub(crate) id: EventId,
     /// When.
     pub(crate) at: Option<Timestamp>,
+    /// Done by a subagent whose lines stand in the same transcript.
+    pub(crate) by_subagent: bool,
     /// What.
     pub(crate) what: What,
+}
+
+impl Moment {
+    fn new(event: &Event<'_>, what: What) -> Moment {
+        let origin = event.origin;
+        Moment { id: origin.id, at: origin.at, by_subagent: origin.sidechain, what }
+    }
 }
 
 /// What a step is.
@@ -78,12 +87,12 @@ pub(crate) fn turns(input: &mut dyn Read, rules: &Rules) -> io::Result<Vec<Turn>
 
 fn push(turns: &mut [Turn], event: &Event<'_>, what: What) {
     if let Some(turn) = turns.last_mut() {
-        turn.steps.push(Moment { id: event.origin.id, at: event.origin.at, what });
+        turn.steps.push(Moment::new(event, what));
     }
 }
 
 fn aside(turns: &mut Vec<Turn>, event: &Event<'_>, rules: &Rules) {
-    let step = |what| Moment { id: event.origin.id, at: event.origin.at, what };
+    let step = |what| Moment::new(event, what);
     match &event.kind {
         Kind::Prompt(prompt) => {
             let mut words = word(prompt.words, rules);

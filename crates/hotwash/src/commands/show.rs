@@ -339,7 +339,10 @@ impl View<'_> {
         let (style, columns) = (self.screen.style, self.screen.width);
         let mut cited = self.cited.contains(&step.id);
         let text = match &step.what {
-            What::Said(who, words) => format!("{}  {}", left(who, 6), fit(&line(words), columns.saturating_sub(16))),
+            What::Said(who, words) => {
+                let who = format!("{}{who}", if step.by_subagent { "| " } else { "" });
+                format!("{}  {}", left(&who, 6), fit(&line(words), columns.saturating_sub(16)))
+            }
             What::Happened(words) => style.warn(&fit(&line(words), columns.saturating_sub(8))),
             What::Called { tool, argument, end } => {
                 let ended = match end {
@@ -355,7 +358,8 @@ impl View<'_> {
                         }
                     }
                 };
-                let tool = left(&line(tool), width(tool).clamp(6, 18));
+                let tool = format!("{}{}", if step.by_subagent { "| " } else { "" }, line(tool));
+                let tool = left(&tool, width(&tool).clamp(6, 18));
                 let room = columns.saturating_sub(8 + width(&tool) + 2 + 2 + 14);
                 format!("{tool}  {}  {ended}", left(&self.argument(argument, room), room))
             }

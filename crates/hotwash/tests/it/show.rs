@@ -57,6 +57,14 @@ fn a_transcript_that_is_gone_is_read_from_the_archive() {
 }
 
 #[test]
+fn an_archive_that_is_switched_off_is_still_read() {
+    let home = Home::with_examples();
+    home.stdout(&[]);
+    fs::remove_dir_all(home.path("claude")).unwrap();
+    assert!(home.stdout(&["show", "10227e43", "--no-archive"]).contains("TURN 3"));
+}
+
+#[test]
 fn without_an_archive_the_grade_stays() {
     let home = Home::with_examples();
     home.stdout(&["--no-archive"]);
