@@ -60,7 +60,9 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        Failure::new(error.to_string()).hint(error.hint())
+        // SQLite quotes the whole statement; its first line is enough to look for.
+        let words = error.to_string();
+        Failure::new(words.lines().next().unwrap_or_default()).hint(error.hint())
     }
 }
 

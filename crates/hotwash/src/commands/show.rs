@@ -143,7 +143,8 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
         (SessionKind::Subagent, None) => " (subagent)".into(),
         _ => String::new(),
     };
-    field("project", format!("{}{agent}", line(session.project.as_str())));
+    let project = fit_path(&line(session.project.as_str()), room.saturating_sub(width(&agent)));
+    field("project", format!("{project}{agent}"));
     let pace = &facts.pace;
     let (from, to) = (screen.clock.moment(session.from), screen.clock.moment(session.to));
     let same_day = screen.clock.date(session.from) == screen.clock.date(session.to);

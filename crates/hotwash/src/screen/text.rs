@@ -91,7 +91,7 @@ pub(crate) fn right(text: &str, columns: usize) -> String {
     " ".repeat(columns.saturating_sub(text.width())) + &text
 }
 
-/// Breaks text into lines of at most `columns`, between words where possible.
+/// Breaks text into lines of at most `columns` between words. A longer word, such as a path, stays whole.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -102,7 +102,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.push_str(&fit(word, columns));
+        line.push_str(word);
     }
     lines.push(line);
     lines
@@ -136,5 +136,6 @@ mod tests {
     fn lines_break_between_words() {
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap("", 8), [""]);
+        assert_eq!(wrap("see /a/long/path there", 8), ["see", "/a/long/path", "there"]);
     }
 }
