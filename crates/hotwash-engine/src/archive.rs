@@ -76,7 +76,7 @@ impl Archive {
                 Err(_) => {} // another file system, or one without links: copy
             }
         }
-        self.replace(to, |out| {
+        Self::replace(to, |out| {
             let mut from = File::open(&found.path)?;
             if rustix::fs::ioctl_ficlone(&*out, &from).is_err() {
                 io::copy(&mut from, out)?;
@@ -87,7 +87,7 @@ impl Archive {
     }
 
     /// Writes a file beside its place and then puts it there, so that a crash leaves the old one or the new one.
-    fn replace(&self, to: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    fn replace(to: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         let draft = to.with_extension(format!("{}.tmp", std::process::id()));
         let done = File::create(&draft).and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&draft, to));
         if done.is_err() {
@@ -122,7 +122,7 @@ impl Archive {
                 continue;
             }
             let name = format!("{}.zst", entry.name);
-            self.replace(&self.folder.join(&name), |out| {
+            Self::replace(&self.folder.join(&name), |out| {
                 zstd::stream::copy_encode(File::open(&from)?, &mut *out, LEVEL)?;
                 out.sync_data()
             })?;

@@ -506,7 +506,9 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<(
         }
     }
     let mut blob = Vec::with_capacity(keys.len() * 8);
-    keys.iter().for_each(|key| blob.extend_from_slice(&key.0.to_le_bytes()));
+    for key in keys {
+        blob.extend_from_slice(&key.0.to_le_bytes());
+    }
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, session,
