@@ -1,3 +1,28 @@
-//! hotwash grades AI coding sessions.
+//! hotwash grades AI coding sessions: facts, scores and outcomes, each with its evidence.
+//!
+//! The binary is the one mouth: only it prints, reads the environment and picks an exit code.
 
-fn main() {}
+mod cli;
+mod commands;
+mod counts;
+mod env;
+mod errors;
+mod example;
+mod ledger;
+mod machine;
+mod run;
+mod screen;
+mod settings;
+mod shapes;
+mod timeline;
+mod window;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let started = std::time::Instant::now();
+    let cli = cli::Cli::parse();
+    let env = env::Environment::read();
+    errors::exit(commands::run(cli, &env, started), &env)
+}

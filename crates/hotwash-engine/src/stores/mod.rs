@@ -50,7 +50,7 @@ pub enum Role {
     Empty,
     /// It is no transcript of this agent.
     Foreign,
-    /// Its session was forgotten, and the file has not changed since.
+    /// Its session was forgotten, and it is not to be read again.
     Forgotten,
 }
 
@@ -208,7 +208,8 @@ pub enum Form {
 }
 
 impl Form {
-    fn name(self) -> &'static str {
+    /// As it is stored and shown.
+    pub fn name(self) -> &'static str {
         match self {
             Form::Link => "link",
             Form::Copy => "copy",

@@ -119,6 +119,25 @@ impl Transcript {
     }
 }
 
+/// Tells `tell` the events of a transcript, in order, the ones recorded twice once.
+pub fn events(input: &mut dyn Read, tell: &mut dyn FnMut(&Event<'_>)) -> io::Result<Reading> {
+    let mut window = Window::default();
+    let mut lines = Lines::new(&mut window);
+    let (mut reading, mut seen, mut number) = (Reading::default(), KeySet::default(), 0);
+    loop {
+        let line = lines.next(input)?;
+        number += 1;
+        match line {
+            Line::Whole(line) | Line::Last(line) => read_line(line, number, &mut reading, &mut seen, tell),
+            Line::TooLong(_) => {
+                reading.lines += 1;
+                reading.oversized_lines += 1;
+            }
+            Line::End => return Ok(reading),
+        }
+    }
+}
+
 /// The records of a transcript that have an id, in order, with their times.
 pub fn records(input: &mut dyn Read) -> io::Result<copies::Records> {
     let mut window = Window::default();

@@ -6,6 +6,7 @@
 mod schema;
 
 use super::{Archived, Entry, FileState, Form, Holder, Lookup, Query, Role, Row, Usage};
+use crate::sources::claude_code::read;
 use hotwash_core::facts::{Cost, Facts, Tokens};
 use hotwash_core::redaction::{Rules, redact_facts, restore};
 use hotwash_core::scores::{Grade, Overall, Provenance, Reading, Score};
@@ -207,6 +208,24 @@ impl Store {
                 .query_map([], |row| Ok((Role::from_name(&row.get::<_, String>(0)?), row.get::<_, i64>(1)? as u64)))?;
             rows.collect()
         })
+    }
+
+    /// What each file turned out to be and what reading it had to say, by its path.
+    pub fn outcomes(&self) -> Result<HashMap<String, (Role, read::Reading)>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare("SELECT path, role, reading FROM files")?;
+            let rows = statement.query_map([], |row| {
+                let role = Role::from_name(&row.get::<_, String>(1)?);
+                let reading = serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default();
+                Ok((row.get(0)?, (role, reading)))
+            })?;
+            rows.collect()
+        })
+    }
+
+    /// The version of its tables.
+    pub fn schema(&self) -> Result<i64> {
+        self.read(|connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0)))
     }
 
     /// The state to go on from when a file has grown.

@@ -1,0 +1,380 @@
+//! The command line: what can be asked, and help that teaches how.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Grades AI coding sessions: facts, scores and outcomes, each with its evidence.
+///
+/// Alone, it reads what Claude Code recorded, grades the last seven days up to the newest session, and shows what to look
+/// at first. Nothing leaves this machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hotwash",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  hotwash                          grade the last 7 days, worst sessions first
+  hotwash show last                why the latest session got its grade
+  hotwash sessions --sort worst    all sessions of the week
+  hotwash score --fail-under 70    exit with 1 if the mean is under 70
+  hotwash --example                try it on a made-up week
+
+Exit codes:
+  0  done
+  1  done, and the score is under --fail-under
+  2  could not do it
+  3  done in part: something could not be read, kept or archived"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(flatten)]
+    pub(crate) select: Select,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What holds for every command.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Global {
+    /// The file that facts and scores are kept in [default: hotwash.db in your data folder]
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Everywhere")]
+    pub(crate) store: Option<PathBuf>,
+    /// Keep no copies of transcripts (Claude Code deletes its own after a month)
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) no_archive: bool,
+    /// How many files are read at once [default: one per core]
+    #[arg(long, short, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Everywhere")]
+    pub(crate) jobs: Option<u16>,
+    /// The rubric to grade by: v2, v1, v0 or a file [default: v2]
+    #[arg(long, global = true, value_name = "NAME|FILE", help_heading = "Everywhere")]
+    pub(crate) rubric: Option<String>,
+    /// Use the bundled example week instead of your transcripts
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) example: bool,
+    /// Times in UTC, not in the local zone
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) utc: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", help_heading = "Everywhere")]
+    pub(crate) color: Option<Color>,
+    /// Use the whole width of the terminal, not 80 columns
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) wide: bool,
+    /// Never page long output
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) no_pager: bool,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Which sessions.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Select {
+    /// From then on: 24h, 7d, 2w (counted back from the newest session), a date, or all [default: 7d]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Up to then: 24h, 7d, 2w, or a date, which is included
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<String>,
+    /// Only projects whose folder contains this
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Grade sessions and report every number
+    Score(Score),
+    /// List sessions
+    #[command(alias = "ls")]
+    Sessions(Sessions),
+    /// Show why a session got its grade
+    Show(Show),
+    /// Count facts in transcript files, each on its own, and keep nothing
+    Facts(Facts),
+    /// Write sessions as JSON lines or CSV
+    Export(Export),
+    /// Look at rubrics
+    #[command(subcommand)]
+    Rubric(Rubric),
+    /// Remove sessions from the store and the archive
+    Forget(Forget),
+    /// Show every setting and where it comes from
+    Config(Config),
+    /// Check the store, the archive and the sources
+    Doctor(Doctor),
+    /// Print a completion script for a shell
+    Completions(Completions),
+}
+
+/// `hotwash score`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hotwash score                             your sources, the last 7 days
+  hotwash score --since all --json          every session, for a program
+  hotwash score session.jsonl               one transcript
+  hotwash score - < session.jsonl           the same from a pipe; nothing is kept
+  hotwash score ~/old/projects --since all  a folder of transcripts
+  hotwash score --fail-under 70             exit with 1 if the mean is under 70 of 100
+
+The JSON is described in docs/json.md.")]
+pub(crate) struct Score {
+    /// Transcripts, folders of them, or - for stdin [default: your sources]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// Who grades; only the offline judge is built in yet
+    #[arg(long, value_name = "JUDGE")]
+    pub(crate) judge: Option<Judge>,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// With --json: every fact of every session
+    #[arg(long, requires = "json")]
+    pub(crate) facts: bool,
+    /// Sessions of subagents too
+    #[arg(long)]
+    pub(crate) subagents: bool,
+    /// Exit with 1 if the mean overall score is under this, from 0 to 100
+    #[arg(long, value_name = "SCORE", value_parser = percent)]
+    pub(crate) fail_under: Option<f64>,
+}
+
+/// Who grades.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Judge {
+    /// From facts alone, without a model.
+    Offline,
+}
+
+/// `hotwash sessions`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hotwash sessions                        the week, newest first
+  hotwash sessions --sort worst           the lowest grades first
+  hotwash sessions --tier poor --tier failed
+  hotwash sessions --since all --project shop --search checkout
+  hotwash sessions --page 2               the next 20")]
+pub(crate) struct Sessions {
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// The order
+    #[arg(long, value_name = "ORDER", default_value = "newest")]
+    pub(crate) sort: Sort,
+    /// Only this tier; may be given several times
+    #[arg(long, value_name = "TIER")]
+    pub(crate) tier: Vec<String>,
+    /// Only titles that contain all of these words
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) search: Option<String>,
+    /// Sessions of subagents too
+    #[arg(long)]
+    pub(crate) subagents: bool,
+    /// How many on a page
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// Which page
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) page: u32,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sort {
+    /// The lowest overall score first; those without one last.
+    Worst,
+    /// The latest first.
+    Newest,
+    /// The longest active time first.
+    Longest,
+    /// The dearest first, subagents included.
+    Cost,
+}
+
+/// `hotwash show`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hotwash show last            the latest session
+  hotwash show 1f8c            by the beginning of its id, or of Claude Code's own
+  hotwash show 1f8c e41        one event, whole
+  hotwash show 1f8c --all      every call, none folded away
+  hotwash show 1f8c --events   every event
+
+An event's id is the number of its line in the transcript. Cited events are marked with *,
+what a subagent did within the same transcript with |.")]
+pub(crate) struct Show {
+    /// The beginning of a session's id, or `last`
+    pub(crate) id: String,
+    /// An event, such as e41, to be printed whole
+    pub(crate) event: Option<String>,
+    /// The same, as an option
+    #[arg(long = "event", value_name = "EVENT", conflicts_with = "event")]
+    pub(crate) event_option: Option<String>,
+    /// Fold nothing away
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Every event instead of turns
+    #[arg(long)]
+    pub(crate) events: bool,
+    /// One JSON document on stdout: the session as in `score --json`, with its facts
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `hotwash facts`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hotwash facts session.jsonl                what was counted in it
+  hotwash facts ~/.claude/projects --json    one JSON object per transcript and line")]
+pub(crate) struct Facts {
+    /// Transcripts, folders of them, or - for stdin
+    #[arg(required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// One JSON object per transcript and line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `hotwash export`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hotwash export --format csv --since all -o sessions.csv
+  hotwash export --format jsonl | jq .overall
+
+The columns are described in docs/json.md.")]
+pub(crate) struct Export {
+    /// The format
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// Sessions of subagents too
+    #[arg(long)]
+    pub(crate) subagents: bool,
+    /// Write here instead of to stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// A format of `hotwash export`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON object per session and line, with its facts.
+    Jsonl,
+    /// A table with fixed columns, quoted as RFC 4180 says.
+    Csv,
+}
+
+/// `hotwash rubric`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Rubric {
+    /// The rubrics that come with hotwash
+    List,
+    /// A rubric's dimensions, weights and levels
+    Show {
+        /// v2, v1, v0 or a file [default: the one in use]
+        rubric: Option<String>,
+        /// The file itself, to start one of your own from
+        #[arg(long)]
+        source: bool,
+    },
+    /// Check a rubric file: every problem with its line and rule
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+/// `hotwash forget`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hotwash forget 1f8c                    one session
+  hotwash forget --project secret-lab    a project
+  hotwash forget --until 2026-06-30      everything up to a day
+
+Claude Code's own files are not touched, and are not read again.")]
+pub(crate) struct Forget {
+    /// The beginning of a session's id, or `last`
+    pub(crate) id: Option<String>,
+    /// Projects whose folder contains this
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
+    /// From then on
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Up to then
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+/// `hotwash config`
+#[derive(Args, Debug)]
+pub(crate) struct Config {
+    /// Every environment variable and what it does
+    #[arg(long)]
+    pub(crate) variables: bool,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `hotwash doctor`
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `hotwash completions`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hotwash completions bash > ~/.local/share/bash-completion/completions/hotwash
+  hotwash completions zsh > ~/.zfunc/_hotwash
+  hotwash completions fish > ~/.config/fish/completions/hotwash.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
+        _ => Err("not a number from 0 to 100".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

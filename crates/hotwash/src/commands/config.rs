@@ -1,0 +1,75 @@
+//! `hotwash config`: every setting and where it comes from.
+
+use super::Context;
+use crate::cli::{Color, Config, Judge};
+use crate::env;
+use crate::errors::{Exit, Failure};
+use crate::screen::text::left;
+use crate::settings::{Layer, Settings};
+use crate::shapes;
+use clap::ValueEnum as _;
+use std::fmt::Write as _;
+
+pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure> {
+    let Context { settings, screen, env, .. } = context;
+    let mut out = String::new();
+    if args.variables {
+        for variable in env::ALL {
+            let _ = writeln!(out, "{}  {}", left(variable.name, 18), variable.about);
+        }
+    } else if args.json {
+        let values: serde_json::Map<_, _> = values(settings)
+            .into_iter()
+            .map(|(name, value, from)| {
+                (name.to_owned(), serde_json::json!({ "value": value, "from": from.to_string() }))
+            })
+            .collect();
+        out = shapes::document(&serde_json::json!({ "version": shapes::VERSION, "settings": values }));
+    } else {
+        let home = env.home().map(|home| home.display().to_string()).unwrap_or_default();
+        let short = |text: String| match text.strip_prefix(&home) {
+            Some(rest) if rest.starts_with('/') && !home.is_empty() => format!("~{rest}"),
+            _ => text,
+        };
+        let rows: Vec<(&str, String, String)> =
+            values(settings).into_iter().map(|(name, value, from)| (name, short(value), from.to_string())).collect();
+        let wide = rows.iter().map(|(_, value, _)| value.chars().count()).max().unwrap_or(0).min(48);
+        for (name, value, from) in rows {
+            let value = if value.is_empty() { "(none)".into() } else { value };
+            let from = from.replace(&format!(" {home}/"), " ~/");
+            let fill = " ".repeat(wide.saturating_sub(value.chars().count()));
+            let _ = writeln!(out, "{}  {value}{fill}  {}", left(name, 8), screen.style.quiet(&from));
+        }
+        out.push('\n');
+        for (path, there) in &settings.files {
+            let there = if *there { "" } else { " (not there)" };
+            let _ = writeln!(out, "file      {}{there}", short(path.display().to_string()));
+        }
+    }
+    screen.page(&out)?;
+    Ok(Exit::Done)
+}
+
+/// Every setting by name, as it would stand in a settings file.
+pub(super) fn values(settings: &Settings) -> Vec<(&'static str, String, &Layer)> {
+    // No `..`: a new setting fails to compile until it is shown.
+    let Settings { store, archive, jobs, rubric, judge, since, utc, color, wide, pager, sources, example: _, files: _ } =
+        settings;
+    let name = |value: Option<clap::builder::PossibleValue>| {
+        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+    };
+    let folders: Vec<String> = sources.value.iter().map(|folder| folder.display().to_string()).collect();
+    vec![
+        ("store", store.value.display().to_string(), &store.from),
+        ("archive", archive.value.to_string(), &archive.from),
+        ("sources", folders.join(","), &sources.from),
+        ("rubric", rubric.value.clone(), &rubric.from),
+        ("judge", name(Judge::to_possible_value(&judge.value)), &judge.from),
+        ("since", since.value.clone(), &since.from),
+        ("jobs", jobs.value.to_string(), &jobs.from),
+        ("utc", utc.value.to_string(), &utc.from),
+        ("color", name(Color::to_possible_value(&color.value)), &color.from),
+        ("wide", wide.value.to_string(), &wide.from),
+        ("pager", pager.value.clone(), &pager.from),
+    ]
+}

@@ -1,0 +1,152 @@
+//! `hotwash export`: a row per session, for other programs.
+
+use super::{Context, project};
+use crate::cli::{Export, Format};
+use crate::errors::{Exit, Failure};
+use crate::run::{Input, Run};
+use crate::screen::stdout;
+use crate::screen::text::words;
+use crate::shapes;
+use hotwash_core::facts::FactValue as _;
+use hotwash_core::scores::{Overall, Reading};
+use hotwash_engine::stores::Row;
+use std::fs;
+
+pub(super) fn run(context: &Context<'_>, args: &Export) -> Result<Exit, Failure> {
+    let run = Run::new(&context.settings, context.env, Input::Sources)?;
+    let query = run.query(project(&args.select), args.subagents);
+    let (_, mut rows) = run.sessions(&context.screen, args.select.until.as_deref(), &query)?;
+    rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
+    let exit = run.report();
+    let text = match args.format {
+        Format::Jsonl => rows.iter().map(|row| shapes::session(row, &run, true).to_string() + "\n").collect(),
+        Format::Csv => csv(&rows, &run),
+    };
+    match &args.output {
+        None => stdout(&text)?,
+        Some(path) => fs::write(path, text)
+            .map_err(|error| Failure::new(format!("cannot write {}", path.display())).cause(words(&error)))?,
+    }
+    Ok(exit)
+}
+
+/// The columns of every row; those of the rubric's dimensions follow, each as a number or empty.
+const COLUMNS: &[&str] = &[
+    "id",
+    "kind",
+    "project",
+    "title",
+    "from",
+    "to",
+    "overall",
+    "tier",
+    "process_only",
+    "active_seconds",
+    "turns",
+    "tool_calls",
+    "tool_errors",
+    "files_edited",
+    "lines_added",
+    "lines_removed",
+    "verified",
+    "tokens_input",
+    "tokens_cache_creation",
+    "tokens_cache_read",
+    "tokens_output",
+    "cost_usd",
+    "cost_usd_with_subagents",
+    "subagents",
+    "models",
+];
+
+fn csv(rows: &[Row], run: &Run<'_>) -> String {
+    let names = run.rubric.dimensions.iter().map(|dimension| dimension.name.as_str());
+    let mut out = record(COLUMNS.iter().map(|name| (*name).to_owned()).chain(names.map(str::to_owned)));
+    for row in rows {
+        let session = &row.session;
+        let facts = session.facts.get();
+        let at = |at: Option<hotwash_core::sessions::Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+        let dollars = |cost: &hotwash_core::facts::Cost| match cost.json() {
+            serde_json::Value::Null => String::new(),
+            known => known.to_string(),
+        };
+        let (overall, tier, process_only) = match row.grade.as_ref().map(|grade| &grade.overall) {
+            Some(Overall::Graded { thousandths, tier, process_only, .. }) => {
+                (format!("{:.3}", f64::from(*thousandths) / 1000.0), tier.clone(), process_only.to_string())
+            }
+            _ => Default::default(),
+        };
+        let tokens = &facts.tokens.tokens;
+        let fields = vec![
+            session.id.to_string(),
+            session.kind.name().to_owned(),
+            session.project.as_str().to_owned(),
+            session.title.as_str().to_owned(),
+            at(session.from),
+            at(session.to),
+            overall,
+            tier,
+            process_only,
+            facts.pace.active_seconds.to_string(),
+            facts.prompts.turns.to_string(),
+            facts.tools.tool_calls.to_string(),
+            facts.tools.tool_errors.count().to_string(),
+            facts.edits.files_edited.to_string(),
+            facts.edits.lines_added.to_string(),
+            facts.edits.lines_removed.to_string(),
+            facts.verification.verified.map(|yes| yes.to_string()).unwrap_or_default(),
+            tokens.input.to_string(),
+            tokens.cache_creation.to_string(),
+            tokens.cache_read.to_string(),
+            tokens.output.to_string(),
+            dollars(&facts.tokens.cost_usd),
+            dollars(&row.with_subagents.cost),
+            row.with_subagents.subagents.to_string(),
+            facts.tokens.models.join(" "),
+        ];
+        let value = |name: &str| {
+            let score = row.grade.iter().flat_map(|grade| &grade.scores).find(|score| score.dimension == name);
+            match score.map(|score| &score.reading) {
+                Some(Reading::Scored { value, .. }) => format!("{:.3}", value.number()),
+                _ => String::new(),
+            }
+        };
+        let values = run.rubric.dimensions.iter().map(|dimension| value(&dimension.name));
+        out.push_str(&record(fields.into_iter().chain(values)));
+    }
+    out
+}
+
+/// A record as RFC 4180 has it.
+fn record(fields: impl Iterator<Item = String>) -> String {
+    fields.map(|text| field(&text)).collect::<Vec<_>>().join(",") + "\r\n"
+}
+
+/// A field, quoted where it must be. One that a spreadsheet would take for a formula gets an apostrophe in front.
+fn field(text: &str) -> String {
+    let formula =
+        text.starts_with(['=', '+', '@', '\t', '\r']) || text.starts_with('-') && text.parse::<f64>().is_err();
+    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        for (text, quoted) in [
+            ("plain", "plain"),
+            ("a,b", "\"a,b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("=1+1", "'=1+1"),
+            ("- a list", "'- a list"),
+            ("-0.5", "-0.5"),
+            ("", ""),
+        ] {
+            assert_eq!(field(text), quoted);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! One file per command.
+
+mod completions;
+mod config;
+mod doctor;
+mod export;
+mod facts;
+mod forget;
+mod rubric;
+mod score;
+mod sessions;
+mod show;
+mod summary;
+
+use crate::cli::{Cli, Command, Select};
+use crate::env::Environment;
+use crate::errors::{Exit, Failure};
+use crate::screen::Screen;
+use crate::settings::{self, Settings};
+use std::time::Instant;
+
+/// What every command gets.
+pub(crate) struct Context<'a> {
+    /// The settings.
+    pub(crate) settings: Settings,
+    /// The screen.
+    pub(crate) screen: Screen,
+    /// The environment, for what is no setting.
+    pub(crate) env: &'a Environment,
+    /// When the program began.
+    pub(crate) started: Instant,
+}
+
+/// Does what was asked.
+pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit, Failure> {
+    let Cli { global, select, command } = cli;
+    if command.is_some() && (select.since.is_some() || select.until.is_some() || select.project.is_some()) {
+        return Err(Failure::new("--since, --until and --project stand behind the command")
+            .hint("such as `hotwash sessions --since 2w`"));
+    }
+    let (judge, since) = match &command {
+        None => (None, select.since.clone()),
+        Some(Command::Score(args)) => (args.judge, args.select.since.clone()),
+        Some(Command::Sessions(args)) => (None, args.select.since.clone()),
+        Some(Command::Export(args)) => (None, args.select.since.clone()),
+        Some(_) => (None, None),
+    };
+    let settings = settings::resolve(global, judge, since, env)?;
+    let screen = Screen::new(&settings, env);
+    let context = Context { settings, screen, env, started };
+    match command {
+        None => summary::run(&context, &select),
+        Some(Command::Score(args)) => score::run(&context, &args),
+        Some(Command::Sessions(args)) => sessions::run(&context, &args),
+        Some(Command::Show(args)) => show::run(&context, &args),
+        Some(Command::Facts(args)) => facts::run(&context, &args),
+        Some(Command::Export(args)) => export::run(&context, &args),
+        Some(Command::Rubric(args)) => rubric::run(&context, &args),
+        Some(Command::Forget(args)) => forget::run(&context, &args),
+        Some(Command::Config(args)) => config::run(&context, &args),
+        Some(Command::Doctor(args)) => doctor::run(&context, &args),
+        Some(Command::Completions(args)) => completions::run(&args),
+    }
+}
+
+/// The project that sessions are picked by.
+fn project(select: &Select) -> Option<&str> {
+    select.project.as_deref()
+}

@@ -1,0 +1,46 @@
+//! `hotwash score`: grades sessions, for people on one screen and for programs in full.
+
+use super::{Context, project, summary};
+use crate::cli::Score;
+use crate::counts::Counts;
+use crate::errors::{Exit, Failure};
+use crate::run::{Input, Run};
+use crate::screen;
+use crate::screen::stdout;
+use crate::shapes;
+use serde_json::Value;
+
+pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> {
+    let input = if args.paths.is_empty() { Input::Sources } else { Input::Paths(&args.paths) };
+    let run = Run::new(&context.settings, context.env, input)?;
+    let screen = &context.screen;
+    // Who names a subagent's transcript means it.
+    let named = !args.paths.is_empty() && args.paths.iter().all(|path| !path.is_dir());
+    let subagents = args.subagents || named;
+    let query = run.query(project(&args.select), subagents);
+    let (window, mut rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
+    // The order of a document must not hang on anything but the sessions.
+    rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
+    let counts = Counts::of(&run, &rows, &query)?;
+    let exit = run.report();
+    if args.json {
+        let mut document = shapes::head(&run, &window, &counts);
+        let sessions: Vec<Value> = rows.iter().map(|row| shapes::session(row, &run, args.facts)).collect();
+        document["sessions"] = Value::Array(sessions);
+        stdout(&shapes::document(&document))?;
+    } else {
+        let elapsed = Some(context.started.elapsed());
+        stdout(&summary::draw(&run, screen, &window, &rows, &counts, elapsed))?;
+    }
+    let Some(bar) = args.fail_under else { return Ok(exit) };
+    let grades: Vec<u32> = rows.iter().filter_map(|row| row.grade.as_ref()?.overall.thousandths()).collect();
+    let sum: u64 = grades.iter().map(|thousandths| u64::from(*thousandths)).sum();
+    if grades.is_empty() {
+        screen::stderr("warning: no session was graded, so none is under --fail-under\n");
+    } else if (sum as f64) < bar * 10.0 * grades.len() as f64 {
+        let mean = sum as f64 / 10.0 / grades.len() as f64;
+        screen::stderr(&format!("the mean overall score is {mean:.1}, under {bar}\n"));
+        return Ok(Exit::Under);
+    }
+    Ok(exit)
+}

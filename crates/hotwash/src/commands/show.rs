@@ -1,0 +1,401 @@
+//! `hotwash show`: one session, what it scored and why, and what happened in it.
+
+use super::{Context, summary};
+use crate::cli::Show;
+use crate::errors::{Exit, Failure};
+use crate::run::{Input, Run};
+use crate::screen::Screen;
+use crate::screen::numbers::{cost, count, duration, elapsed, grouped, points, short};
+use crate::screen::stdout;
+use crate::screen::text::{block, fit, fit_path, left, line, right, width, words, wrap};
+use crate::shapes;
+use crate::timeline::{self, Moment, Turn, What};
+use hotwash_core::facts::Status;
+use hotwash_core::scores::{Grade, Overall, Reading, Value};
+use hotwash_core::sessions::{EventId, SessionKind};
+use hotwash_engine::pipeline::open_transcript;
+use hotwash_engine::stores::{Lookup, Row};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Read;
+
+/// A run of calls that went well is folded when it is longer than this …
+const FOLD_FROM: usize = 6;
+/// … to this many.
+const FOLD_TO: usize = 3;
+
+pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
+    let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
+    let screen = &context.screen;
+    let row = find(&run, &args.id)?;
+    let event = args.event.as_ref().or(args.event_option.as_ref()).map(|text| event_id(text)).transpose()?;
+    let exit = run.report();
+    if args.json {
+        let mut document = serde_json::json!({ "version": shapes::VERSION, "example": run.example });
+        document["session"] = shapes::session(&row, &run, true);
+        stdout(&shapes::document(&document))?;
+        return Ok(exit);
+    }
+    let cited = cited(&row);
+    if event.is_some() || args.events {
+        let mut input = open(&run, &row)?;
+        let events =
+            timeline::events(&mut *input, event, &run.rules).map_err(|error| unreadable(&run, &row, &error))?;
+        if let (Some(id), true) = (event, events.is_empty()) {
+            return Err(Failure::new(format!("the session {} has no event {id}", row.session.id.short()))
+                .hint(format!("`hotwash show {} --events` lists them", row.session.id.short())));
+        }
+        let whole = event.is_some();
+        screen.page(&self::events(&events, &cited, whole, screen))?;
+        return Ok(exit);
+    }
+    let mut out = String::new();
+    if run.example && !run.settings.example {
+        let _ = writeln!(
+            out,
+            "{}",
+            screen.style.warn("No transcripts of Claude Code here: this is from the made-up example week.")
+        );
+    }
+    head(&row, &run, screen, &mut out)?;
+    if let Some(grade) = &row.grade {
+        scores(grade, &run, screen, &mut out);
+    }
+    match open(&run, &row) {
+        Ok(mut input) => {
+            let turns = timeline::turns(&mut *input, &run.rules).map_err(|error| unreadable(&run, &row, &error))?;
+            let view = View { cited: &cited, project: row.session.project.as_str(), all: args.all, screen };
+            view.turns(&turns, &mut out);
+        }
+        Err(_) => out.push_str("\nThe transcript is gone and the archive does not have it: no timeline.\n"),
+    }
+    let example = if run.settings.example { " --example" } else { "" };
+    let id = row.session.id.short();
+    let losses = row.grade.as_ref().map(|grade| crate::ledger::losses(grade, &run.rubric)).unwrap_or_default();
+    let worst = losses.iter().find_map(|loss| loss.events.first());
+    let next = match worst.or(cited.first()) {
+        Some(event) => format!("hotwash show {id} {event}{example} | show {id} --all | show {id} --events"),
+        None => format!("hotwash show {id} --all{example} | show {id} --events"),
+    };
+    let _ = writeln!(out, "\nnext: {}", screen.style.command(&next));
+    screen.page(&out)?;
+    Ok(exit)
+}
+
+/// The one session that an id stands for.
+pub(super) fn find(run: &Run<'_>, id: &str) -> Result<Row, Failure> {
+    match run.store.lookup(id, &run.rubric.hash())? {
+        Lookup::One(row) => Ok(*row),
+        Lookup::None => {
+            Err(Failure::new(format!("there is no session `{id}`")).hint("`hotwash sessions --since all` lists them"))
+        }
+        Lookup::Many(ids) => {
+            let ids: Vec<&str> = ids.iter().map(hotwash_core::sessions::SessionId::short).collect();
+            Err(Failure::new(format!("several sessions begin with `{id}`"))
+                .hint(format!("say more of it: {}", ids.join(", "))))
+        }
+    }
+}
+
+fn event_id(text: &str) -> Result<EventId, Failure> {
+    let digits = text.strip_prefix(['e', 'E']).unwrap_or(text);
+    digits.parse().map(EventId).map_err(|_| {
+        Failure::new(format!("`{text}` is no event"))
+            .hint("an event is written e41: the number is its line in the transcript")
+    })
+}
+
+fn open(run: &Run<'_>, row: &Row) -> Result<Box<dyn Read>, Failure> {
+    open_transcript(&run.store, run.archive.as_ref(), &row.path, row.version)?.ok_or_else(|| {
+        Failure::new(format!("the transcript {} is gone", run.shown_path(&row.path)))
+            .cause("the archive does not have it either")
+    })
+}
+
+fn unreadable(run: &Run<'_>, row: &Row, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot read {}", run.shown_path(&row.path))).cause(words(error))
+}
+
+fn cited(row: &Row) -> BTreeSet<EventId> {
+    let scores = row.grade.iter().flat_map(|grade| &grade.scores);
+    let items = scores.filter_map(|score| match &score.reading {
+        Reading::Scored { items, .. } => Some(items),
+        Reading::Unscored { .. } => None,
+    });
+    // What speaks for a session would mark half of it.
+    items.flatten().filter(|item| item.amount <= 0.0).flat_map(|item| item.events.iter().copied()).collect()
+}
+
+fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(), Failure> {
+    let session = &row.session;
+    let facts = session.facts.get();
+    let room = screen.width.saturating_sub(10);
+    let title = fit(&line(session.title.as_str()), room);
+    let _ = writeln!(out, "{}  {}", screen.style.heading(session.id.short()), screen.style.heading(&title));
+    let mut field = |name: &str, text: String| {
+        if !text.is_empty() {
+            let lines = wrap(&text, room).join(&format!("\n{}", " ".repeat(10)));
+            let _ = writeln!(out, "{}{lines}", screen.style.quiet(&left(name, 10)));
+        }
+    };
+    let agent = match (session.kind, &session.agent) {
+        (SessionKind::Subagent, Some(agent)) => format!(" (subagent {})", line(agent)),
+        (SessionKind::Subagent, None) => " (subagent)".into(),
+        _ => String::new(),
+    };
+    let project = fit_path(&line(session.project.as_str()), room.saturating_sub(width(&agent)));
+    field("project", format!("{project}{agent}"));
+    let pace = &facts.pace;
+    let (from, to) = (screen.clock.moment(session.from), screen.clock.moment(session.to));
+    let same_day = screen.clock.date(session.from) == screen.clock.date(session.to);
+    let to = if same_day { to.rsplit(' ').next().unwrap_or_default().to_owned() } else { to };
+    field("when", format!("{from} - {to} {}", screen.clock.zone(session.to)));
+    field(
+        "time",
+        format!(
+            "{} active, {} waiting for you, {} in all",
+            duration(pace.active_seconds),
+            duration(pace.waiting_seconds),
+            duration(pace.wall_seconds)
+        ),
+    );
+    let (tools, edits) = (&facts.tools, &facts.edits);
+    field(
+        "work",
+        format!(
+            "{}, {}, {}; {} +{} -{}",
+            count(facts.prompts.turns, "turn"),
+            count(tools.tool_calls, "tool call"),
+            count(tools.tool_errors.count(), "error"),
+            count(edits.files_edited, "file"),
+            grouped(edits.lines_added),
+            grouped(edits.lines_removed),
+        ),
+    );
+    let tokens = |tokens: &hotwash_core::facts::Tokens| {
+        let input = tokens.input + tokens.cache_creation + tokens.cache_read;
+        format!("{} in ({} from cache), {} out", short(input), short(tokens.cache_read), short(tokens.output))
+    };
+    let own = &facts.tokens;
+    field("used", format!("{}; {}", tokens(&own.tokens), cost(&own.cost_usd)));
+    if row.with_subagents.subagents > 0 {
+        let all = &row.with_subagents;
+        field("  with", format!("{}: {}; {}", count(all.subagents, "subagent"), tokens(&all.tokens), cost(&all.cost)));
+    }
+    for child in
+        run.store.subagents(&session.recorded, &run.rubric.hash())?.iter().filter(|_| session.kind == SessionKind::Main)
+    {
+        field(
+            "",
+            format!(
+                "{}  {}",
+                child.session.id.short(),
+                fit(&line(child.session.title.as_str()), room.saturating_sub(10))
+            ),
+        );
+    }
+    let unpriced = if own.unpriced_models.is_empty() {
+        String::new()
+    } else {
+        format!(" (no price: {})", own.unpriced_models.join(", "))
+    };
+    field("models", format!("{}{unpriced}", own.models.join(", ")));
+    field("client", facts.transcript.versions.join(", "));
+    let newest = run.store.files()?.get(&row.path).is_none_or(|file| file.version == row.version);
+    let gone = !newest || !std::path::Path::new(&row.path).exists();
+    let archived = if gone { " (gone; read from the archive)" } else { "" };
+    let path = run.shown_path(&row.path);
+    field("file", format!("{}{archived}", fit_path(&path, room.saturating_sub(archived.len()))));
+    Ok(())
+}
+
+fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
+    let style = screen.style;
+    let head = match &grade.overall {
+        Overall::Graded { thousandths, tier, process_only, .. } => {
+            let process = if *process_only { ", process only (result unknown)" } else { "" };
+            let place = run.rubric.tiers.iter().position(|known| known.name == *tier).unwrap_or(0);
+            let score = style.tier(place, &format!("{tier} {} of 100", points(*thousandths)));
+            format!("{}  {score}  unchecked{process}", style.heading("OVERALL"))
+        }
+        Overall::TooFew { present, needed } => {
+            format!("{}  not enough to grade: {present} of the {needed} dimensions needed", style.heading("OVERALL"))
+        }
+    };
+    let _ = writeln!(out, "\n{head}");
+    let name_wide = run.rubric.dimensions.iter().map(|dimension| dimension.name.len()).max().unwrap_or(0);
+    for score in &grade.scores {
+        let weight = run.rubric.dimension(&score.dimension).map_or(0.0, |dimension| dimension.weight);
+        let name = left(&score.dimension, name_wide);
+        match &score.reading {
+            Reading::Scored { value, start, items, .. } => {
+                let (value, begin) = match value {
+                    Value::Number(number) => (format!("{number:.2}"), format!(", begins at {start:.2}")),
+                    Value::Level { label, .. } => (format!("{:.2} {label}", value.number()), String::new()),
+                };
+                let _ = writeln!(
+                    out,
+                    "{}  {}{}",
+                    style.strong(&name),
+                    style.strong(&value),
+                    style.quiet(&format!("  (weight {weight:.2}{begin})"))
+                );
+                for item in items {
+                    let amount = if item.amount == 0.0 { "     ".into() } else { format!("{:+.2}", item.amount) };
+                    item_lines(&amount, &item.reason, &item.events, screen, out);
+                }
+            }
+            Reading::Unscored { reason, .. } => {
+                let text = format!("unscored: {reason}");
+                let lines = wrap(&text, screen.width.saturating_sub(name_wide + 2))
+                    .join(&format!("\n{}", " ".repeat(name_wide + 2)));
+                let _ = writeln!(out, "{}  {}", style.strong(&name), style.quiet(&lines));
+            }
+        }
+    }
+}
+
+/// "  -0.12  7 of 31 reads repeat an unchanged range  e41 e77 e80".
+fn item_lines(amount: &str, reason: &str, events: &[EventId], screen: &Screen, out: &mut String) {
+    let room = screen.width.saturating_sub(4 + amount.len());
+    let indent = " ".repeat(4 + amount.len());
+    let events = summary::events(events, room / 2);
+    let mut lines = wrap(reason, room);
+    let gap = if events.is_empty() { "" } else { "  " };
+    let fits = lines.last().is_some_and(|last| width(last) + 2 + width(&events) <= room);
+    if fits && let Some(last) = lines.last_mut() {
+        last.push_str(gap);
+        last.push_str(&screen.style.command(&events));
+    } else if !events.is_empty() {
+        lines.push(screen.style.command(&events));
+    }
+    let _ = writeln!(out, "  {amount}  {}", lines.join(&format!("\n{indent}")));
+}
+
+/// How a timeline is drawn.
+struct View<'a> {
+    cited: &'a BTreeSet<EventId>,
+    project: &'a str,
+    all: bool,
+    screen: &'a Screen,
+}
+
+impl View<'_> {
+    fn turns(&self, turns: &[Turn], out: &mut String) {
+        let screen = self.screen;
+        let mut number = 0;
+        for turn in turns {
+            if let Some(prompt) = &turn.prompt {
+                number += 1;
+                let head = format!("TURN {number}  {}  {}", screen.clock.time(prompt.at), prompt.id);
+                let _ = writeln!(out, "\n{}", screen.style.heading(&head));
+                if let What::Said(who, words) = &prompt.what {
+                    let mark = if self.cited.contains(&prompt.id) { "*" } else { " " };
+                    let who = if *who == "plan" { "plan: " } else { "" };
+                    let words = fit(&line(words), screen.width.saturating_sub(4 + who.len()));
+                    let _ = writeln!(out, "{}> {who}{}", screen.style.warn(mark), screen.style.strong(&words));
+                }
+            } else {
+                let _ = writeln!(out, "\n{}", screen.style.heading("BEFORE THE FIRST PROMPT"));
+            }
+            self.steps(turn, out);
+        }
+    }
+
+    fn steps(&self, turn: &Turn, out: &mut String) {
+        // Of what the agent says, only what is cited and its last words in a turn are shown.
+        let is_words = |step: &&Moment| matches!(step.what, What::Said(..));
+        let last_words = turn.steps.iter().rev().find(is_words).map(|step| step.id);
+        let worth_a_line = |step: &&Moment| {
+            self.all || !is_words(step) || self.cited.contains(&step.id) || last_words == Some(step.id)
+        };
+        let shown: Vec<&Moment> = turn.steps.iter().filter(worth_a_line).collect();
+        let mut at = 0;
+        while at < shown.len() {
+            let run = shown[at..].iter().take_while(|step| self.went_well(step)).count();
+            if !self.all && run > FOLD_FROM {
+                shown[at..at + FOLD_TO].iter().for_each(|step| self.step(step, out));
+                let folded = format!("… {} more calls, all ok", run - FOLD_TO);
+                let _ = writeln!(out, "        {}", self.screen.style.quiet(&folded));
+                at += run;
+            } else {
+                let to = at + run.max(1);
+                shown[at..to].iter().for_each(|step| self.step(step, out));
+                at = to;
+            }
+        }
+    }
+
+    /// A call that went well and that nothing points at.
+    fn went_well(&self, step: &Moment) -> bool {
+        match &step.what {
+            What::Called { end: Some((Status::Ok, end, _)), .. } => {
+                !self.cited.contains(&step.id) && !self.cited.contains(end)
+            }
+            _ => false,
+        }
+    }
+
+    fn step(&self, step: &Moment, out: &mut String) {
+        let (style, columns) = (self.screen.style, self.screen.width);
+        let mut cited = self.cited.contains(&step.id);
+        let text = match &step.what {
+            What::Said(who, words) => {
+                let who = format!("{}{who}", if step.by_subagent { "| " } else { "" });
+                format!("{}  {}", left(&who, 6), fit(&line(words), columns.saturating_sub(16)))
+            }
+            What::Happened(words) => style.warn(&fit(&line(words), columns.saturating_sub(8))),
+            What::Called { tool, argument, end } => {
+                let ended = match end {
+                    None => style.warn("no result"),
+                    Some((status, end, at)) => {
+                        cited |= self.cited.contains(end);
+                        let took = step.at.zip(*at).map(|(from, to)| elapsed((to.0 - from.0).max(0)));
+                        match status {
+                            Status::Ok => format!("ok {}", right(&took.unwrap_or_default(), 7)),
+                            Status::Failed => style.error(&format!("error {end}")),
+                            Status::Rejected => style.warn(&format!("rejected {end}")),
+                            Status::Echo => style.quiet("cancelled"),
+                        }
+                    }
+                };
+                let tool = format!("{}{}", if step.by_subagent { "| " } else { "" }, line(tool));
+                let tool = left(&tool, width(&tool).clamp(6, 18));
+                let room = columns.saturating_sub(8 + width(&tool) + 2 + 2 + 14);
+                format!("{tool}  {}  {ended}", left(&self.argument(argument, room), room))
+            }
+        };
+        let mark = if cited { style.warn("*") } else { " ".into() };
+        let id = left(&step.id.to_string(), 5);
+        let _ = writeln!(out, "{mark} {} {}", style.quiet(&id), text.trim_end());
+    }
+
+    /// What a call is about, with files of the project named from its folder on.
+    fn argument(&self, argument: &str, room: usize) -> String {
+        let inside = argument.strip_prefix(self.project).and_then(|rest| rest.strip_prefix('/'));
+        match inside {
+            Some(path) if !path.contains(' ') => fit_path(&line(path), room),
+            _ => fit(&line(argument), room),
+        }
+    }
+}
+
+fn events(events: &[timeline::Full], cited: &BTreeSet<EventId>, whole: bool, screen: &Screen) -> String {
+    let mut out = String::new();
+    for event in events {
+        let mark = if cited.contains(&event.id) { "*" } else { " " };
+        let head = format!(
+            "{mark} {} {}  {}",
+            left(&event.id.to_string(), 5),
+            screen.clock.time(event.at),
+            left(&line(&event.kind), 14)
+        );
+        if whole {
+            let _ = writeln!(out, "{}\n{}\n", screen.style.heading(head.trim_end()), block(&event.text).trim_end());
+        } else {
+            let text = fit(&line(&event.text), screen.width.saturating_sub(width(&head) + 1));
+            let _ = writeln!(out, "{}", format!("{head} {text}").trim_end());
+        }
+    }
+    out
+}

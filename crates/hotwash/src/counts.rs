@@ -1,0 +1,108 @@
+//! Numbers that add up: found = graded + skipped (by reason) + failed (by reason).
+
+use crate::errors::Failure;
+use crate::run::Run;
+use hotwash_engine::sources::claude_code::read::Reading;
+use hotwash_engine::stores::{Query, Role, Row};
+use std::collections::{BTreeMap, HashMap};
+
+/// The reason of a session whose facts are too few for a grade.
+pub(crate) const TOO_LITTLE: &str = "too little to grade";
+/// The reason of a session of another time.
+const OUTSIDE: &str = "outside the window";
+/// The reason of a session of another time or project, where only one project was asked for.
+const ELSEWHERE: &str = "other project or time";
+
+/// What became of the transcripts that were found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    /// Transcripts that are there, and sessions of the window whose transcripts are gone.
+    pub(crate) found: u64,
+    /// Sessions with a grade.
+    pub(crate) graded: u64,
+    /// Left out, by reason.
+    pub(crate) skipped: BTreeMap<String, u64>,
+    /// Could not be read, by reason.
+    pub(crate) failed: BTreeMap<String, u64>,
+    /// What reading the transcripts that are there had to say.
+    pub(crate) reading: Reading,
+    /// The part of `found` that only the store and the archive have.
+    pub(crate) kept: u64,
+}
+
+impl Counts {
+    /// Counts the transcripts of a run, of which `rows` are the sessions that `query` asked for.
+    pub(crate) fn of(run: &Run<'_>, rows: &[Row], query: &Query) -> Result<Counts, Failure> {
+        let outside = if query.project.is_some() { ELSEWHERE } else { OUTSIDE };
+        let known = run.store.outcomes()?;
+        let mut counts = Counts::default();
+        let mut listed: HashMap<&str, Vec<&Row>> = HashMap::new();
+        for row in rows {
+            listed.entry(&row.path).or_default().push(row);
+        }
+        for (_, why) in &run.ingested.failed {
+            counts.found += 1;
+            add(&mut counts.failed, why);
+        }
+        let failed: std::collections::HashSet<&str> =
+            run.ingested.failed.iter().map(|(path, _)| path.as_str()).collect();
+        for found in &run.found {
+            let path = found.path.to_string_lossy();
+            if failed.contains(&*path) {
+                continue;
+            }
+            counts.found += 1;
+            let (role, reading) = known.get(&*path).copied().unwrap_or((Role::Empty, Reading::default()));
+            counts.reading.add(&reading);
+            // The last version is what stands there now.
+            let newest = listed.get_mut(&*path).and_then(|rows| {
+                let at = (0..rows.len()).max_by_key(|&at| rows[at].version)?;
+                Some(rows.remove(at))
+            });
+            match newest {
+                Some(row) => counts.row(row),
+                None if role == Role::Subagent && !query.subagents => add(&mut counts.skipped, role.name()),
+                None if role.session().is_some() => add(&mut counts.skipped, outside),
+                None => add(&mut counts.skipped, role.name()),
+            }
+        }
+        for row in listed.values().flatten() {
+            counts.found += 1;
+            counts.kept += 1;
+            counts.row(row);
+        }
+        Ok(counts)
+    }
+
+    fn row(&mut self, row: &Row) {
+        match row.grade.as_ref().and_then(|grade| grade.overall.thousandths()) {
+            Some(_) => self.graded += 1,
+            None => add(&mut self.skipped, TOO_LITTLE),
+        }
+    }
+
+    /// How many were skipped for a reason.
+    pub(crate) fn skipped_as(&self, reason: &str) -> u64 {
+        self.skipped.get(reason).copied().unwrap_or(0)
+    }
+
+    /// "24 graded, 1 too little to grade, 3 skipped (2 subagent, 1 copy), 0 unreadable".
+    pub(crate) fn words(&self) -> String {
+        let too_little = self.skipped_as(TOO_LITTLE);
+        let others: Vec<(&String, &u64)> = self.skipped.iter().filter(|(reason, _)| *reason != TOO_LITTLE).collect();
+        let skipped: u64 = others.iter().map(|(_, n)| **n).sum();
+        let mut others = others;
+        others.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+        let reasons: Vec<String> = others.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+        let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+        let failed: u64 = self.failed.values().sum();
+        format!(
+            "{} found: {} graded, {too_little} {TOO_LITTLE}, {skipped} skipped{reasons}, {failed} unreadable",
+            self.found, self.graded
+        )
+    }
+}
+
+fn add(counts: &mut BTreeMap<String, u64>, reason: &str) {
+    *counts.entry(reason.to_owned()).or_default() += 1;
+}

@@ -1,0 +1,89 @@
+//! Every environment variable that hotwash looks at, and the one place that looks.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A variable and what it does.
+pub(crate) struct Variable {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it does, in a sentence.
+    pub(crate) about: &'static str,
+}
+
+macro_rules! variables {
+    ($($constant:ident = $name:literal, $about:literal;)*) => {
+        $(#[doc = $about] pub(crate) const $constant: &str = $name;)*
+        /// All of them, for the reference page.
+        pub(crate) const ALL: &[Variable] = &[$(Variable { name: $name, about: $about },)*];
+    };
+}
+
+variables! {
+    STORE = "HOTWASH_STORE", "The file that facts and scores are kept in.";
+    NO_ARCHIVE = "HOTWASH_NO_ARCHIVE", "Set to 1 to keep no copies of transcripts.";
+    JOBS = "HOTWASH_JOBS", "How many files are read at once.";
+    RUBRIC = "HOTWASH_RUBRIC", "The rubric to grade by: v2, v1, v0 or a file.";
+    JUDGE = "HOTWASH_JUDGE", "Who grades.";
+    SINCE = "HOTWASH_SINCE", "How far back to look, such as 7d.";
+    UTC = "HOTWASH_UTC", "Set to 1 to show times in UTC.";
+    COLOR = "HOTWASH_COLOR", "auto, always or never.";
+    WIDE = "HOTWASH_WIDE", "Set to 1 to use the whole width of the terminal.";
+    HOTWASH_PAGER = "HOTWASH_PAGER", "The pager for long output; before PAGER.";
+    PAGER = "PAGER", "The pager for long output.";
+    LESSCHARSET = "LESSCHARSET", "The character set of less; else it is told that this is UTF-8.";
+    NO_COLOR = "NO_COLOR", "Set to anything to have no colour.";
+    CLAUDE_CONFIG_DIR = "CLAUDE_CONFIG_DIR", "Claude Code's folders, separated by commas, instead of ~/.claude.";
+    HOME = "HOME", "The home directory: where the defaults below start, and what redaction turns into ~.";
+    XDG_DATA_HOME = "XDG_DATA_HOME", "Where the store is by default, in hotwash/; else ~/.local/share.";
+    XDG_CONFIG_HOME = "XDG_CONFIG_HOME", "Where the user's settings are, in hotwash/config.toml; else ~/.config.";
+    USER = "USER", "The account's name, which redaction takes out of texts.";
+    LOGNAME = "LOGNAME", "The account's name, where USER is not set.";
+    HOSTNAME = "HOSTNAME", "The machine's name, which redaction takes out of texts.";
+    TMPDIR = "TMPDIR", "Where the example week and stdin are put while they are read; else /tmp.";
+    COLUMNS = "COLUMNS", "The width of the terminal, where the terminal does not say.";
+}
+
+/// The environment as it was when the program began.
+pub(crate) struct Environment {
+    variables: BTreeMap<String, String>,
+    /// Where we are.
+    pub(crate) folder: PathBuf,
+}
+
+impl Environment {
+    /// Reads it.
+    pub(crate) fn read() -> Environment {
+        let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
+        Environment {
+            variables: std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect(),
+            folder: std::env::current_dir().unwrap_or_default(),
+        }
+    }
+
+    /// A variable that is set and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// All that are set.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The home directory.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.get(HOME).map(PathBuf::from).or_else(std::env::home_dir)
+    }
+
+    /// A folder of the XDG kind: as the variable says where it is absolute, else under the home directory.
+    pub(crate) fn xdg(&self, name: &str, otherwise: &str) -> Option<PathBuf> {
+        let named = self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        named.or_else(|| Some(self.home()?.join(otherwise)))
+    }
+
+    /// Where things that last only as long as a run are put.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.get(TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    }
+}

@@ -1,0 +1,92 @@
+//! What redaction has to know of this machine, found out once.
+
+use crate::env::{self, Environment};
+use hotwash_core::redaction::{Machine, Rules};
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Parts of names of variables whose values are secrets.
+const SECRET_NAMES: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+/// A shorter value would tear up any text.
+const SECRET_LENGTH: usize = 8;
+
+/// What happens where an install has no key yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NewKey {
+    /// One is drawn and kept.
+    Keep,
+    /// One is drawn for this run.
+    ForThisRun,
+}
+
+/// The rules by which texts are redacted here. `store` is where the key is kept, beside it.
+pub(crate) fn rules(env: &Environment, store: &Path, new: NewKey) -> Arc<Rules> {
+    Arc::new(Rules::new(Machine {
+        home_dirs: env.home().into_iter().map(|home| home.to_string_lossy().into_owned()).collect(),
+        user_names: env.get(env::USER).or_else(|| env.get(env::LOGNAME)).map(str::to_owned).into_iter().collect(),
+        host_names: host(env).into_iter().collect(),
+        secrets: secrets(env),
+        key: key(store, new),
+    }))
+}
+
+/// The rules for the bundled examples, which are nobody's: the same on every machine.
+pub(crate) fn example_rules() -> Arc<Rules> {
+    Arc::new(Rules::default())
+}
+
+fn host(env: &Environment) -> Option<String> {
+    let file = |path: &str| fs::read_to_string(path).ok().map(|name| name.trim().to_owned());
+    env.get(env::HOSTNAME)
+        .map(str::to_owned)
+        .or_else(|| file("/proc/sys/kernel/hostname"))
+        .or_else(|| file("/etc/hostname"))
+        .filter(|name| !name.is_empty())
+}
+
+fn secrets(env: &Environment) -> Vec<String> {
+    let secret = |(name, value): &(&str, &str)| {
+        let name = name.to_ascii_uppercase();
+        let is_path = value.starts_with(['/', '~', '.']) || Path::new(value).exists();
+        SECRET_NAMES.iter().any(|part| name.contains(part)) && value.len() >= SECRET_LENGTH && !is_path
+    };
+    env.each().filter(secret).map(|(_, value)| value.to_owned()).collect()
+}
+
+/// The key of this install. Where it can be neither read nor kept, one that lasts as long as the run.
+fn key(store: &Path, new: NewKey) -> [u8; 32] {
+    let path = store.with_extension("key");
+    if let Some(key) = read_key(&path) {
+        return key;
+    }
+    let mut key = [0; 32];
+    if File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut key)).is_err() {
+        return key;
+    }
+    if new == NewKey::Keep && keep_key(&path, &key).is_err() {
+        // Another process may have been first; then its key is the install's.
+        return read_key(&path).unwrap_or(key);
+    }
+    key
+}
+
+fn read_key(path: &Path) -> Option<[u8; 32]> {
+    fs::read(path).ok()?.try_into().ok()
+}
+
+fn keep_key(path: &Path, key: &[u8; 32]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let draft = path.with_extension(format!("key.{}", std::process::id()));
+    let written = File::options().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
+        file.write_all(key)?;
+        // A link is there whole or not at all, and never replaces another process's.
+        fs::hard_link(&draft, path)
+    });
+    let _ = fs::remove_file(&draft);
+    written
+}

@@ -1,0 +1,42 @@
+//! How far a run is, on stderr and only for people.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal as _;
+use std::sync::OnceLock;
+
+/// A bar that appears once there is something to wait for.
+pub(crate) struct Progress {
+    bar: OnceLock<ProgressBar>,
+    shown: bool,
+}
+
+impl Progress {
+    /// Shown where stderr is a terminal.
+    pub(crate) fn new() -> Progress {
+        Progress { bar: OnceLock::new(), shown: std::io::stderr().is_terminal() }
+    }
+
+    /// Files done, files in all, bytes done, bytes in all.
+    pub(crate) fn tell(&self, files: usize, of_files: usize, bytes: u64, of_bytes: u64) {
+        if !self.shown || of_files < 8 {
+            return;
+        }
+        let bar = self.bar.get_or_init(|| {
+            let bar = ProgressBar::with_draw_target(Some(of_bytes), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("reading {wide_bar} {bytes}/{total_bytes}  {msg}");
+            if let Ok(style) = style {
+                bar.set_style(style.progress_chars("##."));
+            }
+            bar
+        });
+        bar.set_position(bytes);
+        bar.set_message(format!("{files} of {of_files}"));
+    }
+
+    /// Takes it off the screen.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Settings, resolved once: flag, then environment, then project file, then user file, then default.
+//!
+//! Below [`resolve`] nobody asks the environment anything.
+
+use crate::cli::{Color, Global, Judge};
+use crate::env::{self, Environment};
+use crate::errors::Failure;
+use crate::screen::text::words;
+use clap::ValueEnum;
+use hotwash_core::rubric::Rubric;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The project's settings, in its folder or one above it.
+const PROJECT_FILE: &str = ".hotwash.toml";
+/// The user's settings, in the configuration folder.
+const USER_FILE: &str = "hotwash/config.toml";
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Layer {
+    /// A flag on the command line.
+    Flag,
+    /// An environment variable.
+    Variable(&'static str),
+    /// The project's file.
+    Project(PathBuf),
+    /// The user's file.
+    User(PathBuf),
+    /// Nobody said anything.
+    Default,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Layer::Flag => f.write_str("flag"),
+            Layer::Variable(name) => write!(f, "environment {name}"),
+            Layer::Project(path) => write!(f, "project {}", path.display()),
+            Layer::User(path) => write!(f, "user {}", path.display()),
+            Layer::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// A value and where it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting<T> {
+    /// The value.
+    pub(crate) value: T,
+    /// Where it comes from.
+    pub(crate) from: Layer,
+}
+
+/// What a run works with.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Where facts and scores are kept.
+    pub(crate) store: Setting<PathBuf>,
+    /// Whether transcripts are kept too.
+    pub(crate) archive: Setting<bool>,
+    /// How many files are read at once.
+    pub(crate) jobs: Setting<usize>,
+    /// A rubric's name or file.
+    pub(crate) rubric: Setting<String>,
+    /// Who grades.
+    pub(crate) judge: Setting<Judge>,
+    /// How far back to look.
+    pub(crate) since: Setting<String>,
+    /// Times in UTC.
+    pub(crate) utc: Setting<bool>,
+    /// When to use colour.
+    pub(crate) color: Setting<Color>,
+    /// The whole width of the terminal.
+    pub(crate) wide: Setting<bool>,
+    /// The pager's command; empty for none.
+    pub(crate) pager: Setting<String>,
+    /// Claude Code's folders.
+    pub(crate) sources: Setting<Vec<PathBuf>>,
+    /// The bundled example week instead of sources.
+    pub(crate) example: bool,
+    /// Settings files that were read or looked for: path, and whether it is there.
+    pub(crate) files: Vec<(PathBuf, bool)>,
+}
+
+/// Every key of a settings file, with what it may be.
+const KEYS: &[(&str, &str)] = &[
+    ("store", "a path"),
+    ("archive", "true or false"),
+    ("jobs", "a number from 1"),
+    ("rubric", "v2, v1, v0 or a file"),
+    ("judge", "offline"),
+    ("since", "24h, 7d, 2w, a date or all"),
+    ("utc", "true or false"),
+    ("color", "auto, always or never"),
+    ("wide", "true or false"),
+    ("pager", "a command"),
+    ("sources", "a list of folders"),
+];
+
+/// A project's file may come from a stranger: it must not name programs to run, files to write or folders to read.
+const NOT_IN_A_PROJECT: &[&str] = &["store", "pager", "sources"];
+
+/// Settles every setting. `judge` and `since` are flags of some commands only.
+pub(crate) fn resolve(
+    global: Global,
+    judge: Option<Judge>,
+    since: Option<String>,
+    env: &Environment,
+) -> Result<Settings, Failure> {
+    // No `..`: a new flag fails to compile until it is used.
+    let Global { store, no_archive, jobs, rubric, example, utc, color, wide, no_pager } = global;
+    let project_path = env.folder.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file());
+    let user_path = env.xdg(env::XDG_CONFIG_HOME, ".config").map(|folder| folder.join(USER_FILE));
+    let layers = Layers {
+        env,
+        project: project_path.as_deref().map(File::read).transpose()?,
+        user: user_path.as_deref().filter(|path| path.is_file()).map(File::read).transpose()?,
+    };
+    if let Some(project) = &layers.project
+        && let Some(key) = NOT_IN_A_PROJECT.iter().find(|key| project.get(key).is_some())
+    {
+        let own = user_path.unwrap_or_default();
+        return Err(Failure::new(format!("`{key}` cannot be set in a project's file, {}", project.path.display()))
+            .hint(format!("set it in your own file, {}", own.display())));
+    }
+
+    let home = env.home();
+    let expand = |text: &str| match (text.strip_prefix("~/"), &home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(text),
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let path = |text: &str| Some(expand(text));
+    let folders = |text: &str| {
+        Some(text.split(',').map(str::trim).filter(|folder| !folder.is_empty()).map(&expand).collect::<Vec<_>>())
+    };
+    let number = |text: &str| text.parse().ok().filter(|jobs| *jobs > 0);
+
+    let data = env.xdg(env::XDG_DATA_HOME, ".local/share").unwrap_or_else(|| env.folder.clone());
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let usual_folders = || {
+        let newer = env.xdg(env::XDG_CONFIG_HOME, ".config").map(|folder| folder.join("claude"));
+        [Some(expand("~/.claude")), newer.filter(|folder| folder.is_dir())].into_iter().flatten().collect()
+    };
+    let mut settings = Settings {
+        store: layers.pick("store", store, &[env::STORE], path, || data.join("hotwash/hotwash.db"))?,
+        archive: layers.pick("archive", no_archive.then_some(false), &[], yes_or_no, || true)?,
+        jobs: layers.pick("jobs", jobs.map(usize::from), &[env::JOBS], number, || cores)?,
+        rubric: layers.pick("rubric", rubric, &[env::RUBRIC], text, || "v2".into())?,
+        judge: layers.pick("judge", judge, &[env::JUDGE], choice, || Judge::Offline)?,
+        since: layers.pick("since", since, &[env::SINCE], text, || "7d".into())?,
+        utc: layers.pick("utc", utc.then_some(true), &[env::UTC], yes_or_no, || false)?,
+        color: layers.pick("color", color, &[env::COLOR], choice, || Color::Auto)?,
+        wide: layers.pick("wide", wide.then_some(true), &[env::WIDE], yes_or_no, || false)?,
+        pager: layers.pick("pager", no_pager.then(String::new), &[env::HOTWASH_PAGER, env::PAGER], text, || {
+            "less -FRX".into()
+        })?,
+        sources: layers.pick("sources", None, &[env::CLAUDE_CONFIG_DIR], folders, usual_folders)?,
+        example,
+        files: project_path
+            .into_iter()
+            .chain(user_path)
+            .map(|path| {
+                let there = path.is_file();
+                (path, there)
+            })
+            .collect(),
+    };
+    // A rubric's file is named from where the setting stands.
+    if let Layer::Project(file) | Layer::User(file) = &settings.rubric.from
+        && Rubric::shipped(&settings.rubric.value).is_none()
+    {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        settings.rubric.value = folder.join(expand(&settings.rubric.value)).display().to_string();
+    }
+    // Variables that say no where the setting says yes.
+    if settings.archive.from != Layer::Flag && env.get(env::NO_ARCHIVE).and_then(yes_or_no) == Some(true) {
+        settings.archive = Setting { value: false, from: Layer::Variable(env::NO_ARCHIVE) };
+    }
+    let asked = matches!(settings.color.from, Layer::Flag | Layer::Variable(_));
+    if !asked && env.get(env::NO_COLOR).is_some() {
+        settings.color = Setting { value: Color::Never, from: Layer::Variable(env::NO_COLOR) };
+    }
+    Ok(settings)
+}
+
+struct Layers<'a> {
+    env: &'a Environment,
+    project: Option<File>,
+    user: Option<File>,
+}
+
+impl Layers<'_> {
+    /// The first layer that says something.
+    fn pick<T>(
+        &self,
+        key: &'static str,
+        flag: Option<T>,
+        variables: &[&'static str],
+        read: impl Fn(&str) -> Option<T>,
+        otherwise: impl FnOnce() -> T,
+    ) -> Result<Setting<T>, Failure> {
+        if let Some(value) = flag {
+            return Ok(Setting { value, from: Layer::Flag });
+        }
+        let expected = || KEYS.iter().find(|(known, _)| *known == key).map_or("", |(_, form)| form);
+        for &variable in variables {
+            if let Some(text) = self.env.get(variable) {
+                let value = read(text).ok_or_else(|| {
+                    Failure::new(format!("{variable} is `{text}`, which is not {}", expected()))
+                        .hint("`hotwash config --variables` lists the variables")
+                })?;
+                return Ok(Setting { value, from: Layer::Variable(variable) });
+            }
+        }
+        let files = [
+            self.project.as_ref().map(|file| (file, Layer::Project(file.path.clone()))),
+            self.user.as_ref().map(|file| (file, Layer::User(file.path.clone()))),
+        ];
+        for (file, from) in files.into_iter().flatten() {
+            if let Some(text) = file.get(key) {
+                let value = read(&text).ok_or_else(|| {
+                    Failure::new(format!("cannot use the settings file {}", file.path.display())).cause(format!(
+                        "line {}: `{key}` is `{text}`, which is not {}",
+                        file.line(key),
+                        expected()
+                    ))
+                })?;
+                return Ok(Setting { value, from });
+            }
+        }
+        Ok(Setting { value: otherwise(), from: Layer::Default })
+    }
+}
+
+/// A settings file. Values are kept as they would stand in a variable.
+struct File {
+    path: PathBuf,
+    text: String,
+    values: BTreeMap<String, String>,
+}
+
+impl File {
+    fn read(path: &Path) -> Result<File, Failure> {
+        let cannot = || Failure::new(format!("cannot read the settings file {}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| cannot().cause(words(&error)))?;
+        let table: toml::Table = toml::from_str(&text).map_err(|error: toml::de::Error| {
+            let before = error.span().map_or(0, |span| span.start);
+            let line = 1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count();
+            cannot().cause(format!("line {line}: {}", error.message()))
+        })?;
+        let mut file = File { path: path.to_path_buf(), text, values: BTreeMap::new() };
+        for (key, value) in table {
+            if !KEYS.iter().any(|(known, _)| *known == key) {
+                let keys: Vec<&str> = KEYS.iter().map(|(known, _)| *known).collect();
+                return Err(cannot()
+                    .cause(format!("line {}: there is no setting `{key}`", file.line(&key)))
+                    .hint(format!("the settings are {}", keys.join(", "))));
+            }
+            file.values.insert(key, plain(&value));
+        }
+        Ok(file)
+    }
+
+    fn get(&self, key: &str) -> Option<String> {
+        self.values.get(key).cloned()
+    }
+
+    /// The line that a key stands on.
+    fn line(&self, key: &str) -> usize {
+        let here =
+            |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+        1 + self.text.lines().position(here).unwrap_or(0)
+    }
+}
+
+/// A value as it would stand in a variable.
+fn plain(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(","),
+        toml::Value::Boolean(yes) => yes.to_string(),
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::Datetime(day) => day.to_string(),
+        toml::Value::Table(_) => "a table".into(),
+    }
+}
+
+fn yes_or_no(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn choice<T: ValueEnum>(text: &str) -> Option<T> {
+    T::from_str(text, true).ok()
+}

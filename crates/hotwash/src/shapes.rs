@@ -1,0 +1,114 @@
+//! Sessions as machines read them. `docs/json.md` describes every key; a change here is a change there.
+
+use crate::counts::Counts;
+use crate::run::Run;
+use crate::window::Window;
+use hotwash_core::facts::{Cost, FactValue as _, Tokens};
+use hotwash_core::scores::{Overall, Reading, Score, Value as ScoreValue, offline};
+use hotwash_core::sessions::Timestamp;
+use hotwash_engine::stores::Row;
+use serde_json::{Value, json};
+
+/// The version of everything here. It goes up when a key changes its meaning or goes away.
+pub(crate) const VERSION: u32 = 1;
+
+/// A session with its scores; with its facts where they are wanted.
+pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
+    let session = &row.session;
+    let own = &session.facts.get().tokens;
+    let mut shape = json!({
+        "id": session.id,
+        "recorded_id": session.recorded,
+        "kind": session.kind,
+        "project": session.project,
+        "title": session.title,
+        "from": moment(session.from),
+        "to": moment(session.to),
+        "open": session.open,
+        "transcript": run.shown_path(&row.path),
+        "overall": row.grade.as_ref().map_or(Value::Null, |grade| overall(&grade.overall)),
+        "scores": row.grade.as_ref().map_or_else(Vec::new, |grade| grade.scores.iter().map(score).collect()),
+        "usage": {
+            "own": usage(&own.tokens, &own.cost_usd),
+            "with_subagents": usage(&row.with_subagents.tokens, &row.with_subagents.cost),
+            "subagents": row.with_subagents.subagents,
+        },
+    });
+    if facts {
+        shape["facts"] = Value::Object(session.facts.get().to_json());
+    }
+    shape
+}
+
+/// What a run worked with and what became of what it found.
+pub(crate) fn head(run: &Run<'_>, window: &Window, counts: &Counts) -> Value {
+    json!({
+        "version": VERSION,
+        "window": { "since": moment(window.since), "until": moment(window.until) },
+        "rubric": { "id": run.rubric.id(), "hash": run.rubric.hash() },
+        "judge": { "name": offline::JUDGE, "version": offline::VERSION },
+        "example": run.example,
+        "counts": {
+            "found": counts.found,
+            "graded": counts.graded,
+            "skipped": counts.skipped,
+            "failed": counts.failed,
+            "kept": counts.kept,
+        },
+        "warnings": {
+            "malformed_lines": counts.reading.malformed_lines,
+            "oversized_lines": counts.reading.oversized_lines,
+        },
+    })
+}
+
+fn overall(overall: &Overall) -> Value {
+    match overall {
+        Overall::Graded { thousandths, tier, process_only, present } => json!({
+            "thousandths": thousandths, "tier": tier, "process_only": process_only, "dimensions": present,
+        }),
+        Overall::TooFew { .. } => Value::Null,
+    }
+}
+
+fn score(score: &Score) -> Value {
+    match &score.reading {
+        Reading::Scored { value, start, items, confidence } => {
+            let items: Vec<Value> = items
+                .iter()
+                .map(|item| {
+                    let events: Vec<String> = item.events.iter().map(ToString::to_string).collect();
+                    json!({ "amount": item.amount, "reason": item.reason, "fact": item.fact, "events": events })
+                })
+                .collect();
+            let mut shape = json!({
+                "dimension": score.dimension, "value": value.number(), "start": start, "items": items,
+            });
+            if let ScoreValue::Level { label, .. } = value {
+                shape["label"] = json!(label);
+            }
+            if let Some(confidence) = confidence {
+                shape["confidence"] = json!(confidence);
+            }
+            shape
+        }
+        Reading::Unscored { why, reason } => {
+            json!({ "dimension": score.dimension, "unscored": why, "reason": reason })
+        }
+    }
+}
+
+fn usage(tokens: &Tokens, cost: &Cost) -> Value {
+    json!({ "tokens": tokens, "cost_usd": cost.json(), "unpriced_models": cost.unpriced })
+}
+
+/// A moment in UTC, or null.
+pub(crate) fn moment(at: Option<Timestamp>) -> Value {
+    at.map_or(Value::Null, |at| Value::String(at.to_string()))
+}
+
+/// A document, ready to be printed.
+pub(crate) fn document(value: &Value) -> String {
+    // Values made of numbers and texts can always be written.
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}

@@ -1,0 +1,42 @@
+use super::Home;
+use insta::assert_snapshot;
+use std::fs;
+
+#[test]
+fn every_value_says_where_it_comes_from() {
+    let home = Home::empty();
+    fs::create_dir(home.path("config/hotwash")).unwrap();
+    fs::write(home.path("config/hotwash/config.toml"), "since = \"2w\"\njobs = 3\nwide = false\n").unwrap();
+    fs::write(home.path("work/.hotwash.toml"), "rubric = \"v1\"\nsince = \"30d\"\n").unwrap();
+    let mut command = home.command(&["config", "--utc"]);
+    let output = command.env("HOTWASH_JOBS", "2").env_remove("NO_COLOR").output().unwrap();
+    let columns = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_snapshot!(home.shown(&output).lines().map(columns).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn settings_that_cannot_be_used_name_the_line() {
+    let home = Home::empty();
+    let file = home.path("work/.hotwash.toml");
+    for text in
+        ["rubric = \"v1\"\ncolour = true\n", "\njobs = \"many\"\n", "rubric = \n", "# mine\npager = \"sh -c reboot\"\n"]
+    {
+        fs::write(&file, text).unwrap();
+        assert_snapshot!(home.run(&["config"]));
+    }
+}
+
+#[test]
+fn variables_are_documented() {
+    assert_snapshot!(Home::empty().run(&["config", "--variables"]));
+}
+
+#[test]
+fn help_teaches() {
+    assert_snapshot!(Home::empty().run(&["--help"]));
+}
+
+#[test]
+fn completions_for_a_shell() {
+    assert!(Home::empty().stdout(&["completions", "bash"]).contains("complete -F _hotwash"));
+}

@@ -1,0 +1,164 @@
+use super::{Home, fixture, root};
+use insta::assert_snapshot;
+use serde_json::Value;
+use std::fs;
+use std::process::Stdio;
+
+#[test]
+fn the_numbers_add_up() {
+    let home = Home::with_examples();
+    for args in [
+        &["score", "--json"][..],
+        &["score", "--json", "--since", "24h"],
+        &["score", "--json", "--since", "all", "--subagents"],
+    ] {
+        let document = home.json(args);
+        let counts = &document["counts"];
+        let sum = |key: &str| counts[key].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
+        assert_eq!(counts["found"], counts["graded"].as_u64().unwrap() + sum("skipped") + sum("failed"), "{counts}");
+        let graded = document["sessions"].as_array().unwrap().iter().filter(|session| !session["overall"].is_null());
+        assert_eq!(counts["graded"], graded.count() as u64);
+    }
+}
+
+#[test]
+fn the_same_bytes_whatever_the_jobs_and_however_often() {
+    let args = |jobs| ["score", "--json", "--facts", "--since", "all", "--subagents", "--jobs", jobs];
+    // One home: the paths are part of the document.
+    let home = Home::with_examples();
+    let first = home.stdout(&args("1"));
+    assert_eq!(first, home.stdout(&args("4")));
+    fs::remove_dir_all(home.path("data/hotwash")).unwrap();
+    assert_eq!(first, home.stdout(&args("4")));
+}
+
+#[test]
+fn a_session_in_json() {
+    let home = Home::empty();
+    let transcript = root().join("examples/projects/-home-mara-orchard/9c8e76f8-3e50-4901-8238-aa3ef22a531b.jsonl");
+    assert_snapshot!(home.run(&["score", transcript.to_str().unwrap(), "--json"]));
+}
+
+#[test]
+fn every_key_is_documented() {
+    fn keys(value: &Value, into: &mut std::collections::BTreeSet<String>) {
+        match value {
+            Value::Array(values) => values.iter().for_each(|value| keys(value, into)),
+            Value::Object(values) => {
+                for (key, value) in values {
+                    into.insert(key.clone());
+                    keys(value, into);
+                }
+            }
+            _ => {}
+        }
+    }
+    let home = Home::with_examples();
+    let mut all = std::collections::BTreeSet::new();
+    for args in [&["score", "--json"][..], &["sessions", "--json"], &["doctor", "--json"]] {
+        keys(&home.json(args), &mut all);
+    }
+    let docs = fs::read_to_string(root().join("docs/json.md")).unwrap();
+    let missing: Vec<_> = all.into_iter().filter(|key| !docs.contains(&format!("`{key}`"))).collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn a_subagent_that_is_named_is_meant() {
+    let home = Home::empty();
+    let name = "c2108e36-e011-487c-b8e0-29d80aaba9f6/subagents/agent-abe5c6ec9ec0dcf4a.jsonl";
+    let transcript = root().join("examples/projects/-home-mara-tidepool").join(name);
+    let document = home.json(&["score", "--json", transcript.to_str().unwrap()]);
+    assert_eq!(document["sessions"][0]["kind"], "subagent");
+}
+
+#[test]
+fn items_move_the_start_to_the_value() {
+    let document = Home::with_examples().json(&["score", "--json", "--since", "all"]);
+    for session in document["sessions"].as_array().unwrap() {
+        for score in session["scores"].as_array().unwrap().iter().filter(|score| score.get("value").is_some()) {
+            let number = |value: &Value| (value.as_f64().unwrap() * 1000.0).round() as i64;
+            let items = score["items"].as_array().unwrap();
+            let sum: i64 = number(&score["start"]) + items.iter().map(|item| number(&item["amount"])).sum::<i64>();
+            assert_eq!(sum, number(&score["value"]), "{score}");
+        }
+    }
+}
+
+#[test]
+fn under_the_bar_is_exit_1() {
+    let home = Home::with_examples();
+    let output = home.output(&["score", "--fail-under", "99"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("under 99"));
+    assert_eq!(home.output(&["score", "--fail-under", "10"]).status.code(), Some(0));
+    assert_eq!(home.output(&["score", "--fail-under", "101"]).status.code(), Some(2));
+}
+
+#[test]
+fn stdin_is_graded_and_not_kept() {
+    let home = Home::empty();
+    let transcript = root().join("examples/projects/-home-mara-orchard/9c8e76f8-3e50-4901-8238-aa3ef22a531b.jsonl");
+    let mut command = home.command(&["score", "-", "--json"]);
+    let output = command.stdin(fs::File::open(transcript).unwrap()).stdout(Stdio::piped()).output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["counts"]["graded"], 1);
+    assert_eq!(document["sessions"][0]["transcript"], "-");
+    assert!(!home.store().exists());
+    assert_eq!(fs::read_dir(home.path("tmp")).unwrap().count(), 0, "nothing is left in the temporary folder");
+}
+
+#[test]
+fn what_is_no_transcript_is_counted_and_named() {
+    let home = Home::empty();
+    fs::write(home.path("work/binary.jsonl"), [0u8, 159, 146, 150].repeat(50)).unwrap();
+    let names = ["empty.jsonl", "codex-rollout.jsonl", "not-json.jsonl", "bang-command.jsonl"].map(fixture);
+    let mut args = vec!["score", "binary.jsonl"];
+    args.extend(names.iter().map(|path| path.to_str().unwrap()));
+    assert_snapshot!(home.run(&args));
+}
+
+#[test]
+fn paths_that_are_not_there() {
+    let home = Home::empty();
+    assert_snapshot!(home.run(&["score", "nowhere.jsonl"]));
+    let transcript = fixture("bang-command.jsonl");
+    let output = home.output(&["score", "nowhere.jsonl", transcript.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn no_transcripts_give_no_scores() {
+    let document = Home::empty().json(&["score", "--json"]);
+    assert_eq!((&document["counts"]["found"], &document["example"]), (&Value::from(0), &Value::from(false)));
+}
+
+#[test]
+fn another_rubric_grades_what_was_read_before() {
+    let home = Home::with_examples();
+    home.stdout(&[]);
+    let document = home.json(&["score", "--json", "--rubric", "v1"]);
+    assert_eq!(document["rubric"]["id"], "v1@1.0.0");
+    assert_eq!(document["sessions"][0]["scores"][0]["dimension"], "task_completion");
+}
+
+#[test]
+fn windows_are_anchored_to_the_newest_session() {
+    let home = Home::with_examples();
+    let found = |args: &[&str]| home.json(args)["sessions"].as_array().unwrap().len();
+    assert_eq!(found(&["score", "--json", "--since", "all"]), 25);
+    assert_eq!(found(&["score", "--json", "--since", "2026-10-11"]), 2);
+    assert_eq!(found(&["score", "--json", "--since", "all", "--until", "2026-10-05"]), 3);
+    assert_eq!(found(&["score", "--json", "--since", "24h", "--until", "2026-10-05"]), 3);
+    assert_snapshot!(home.run(&["score", "--since", "yesterday"]));
+    assert_snapshot!(home.run(&["--since", "2d", "score"]));
+}
+
+#[test]
+fn only_transcripts_that_are_named_are_reported() {
+    let home = Home::with_examples();
+    home.stdout(&[]);
+    let transcript = fixture("fork/original.jsonl");
+    let document = home.json(&["score", "--json", transcript.to_str().unwrap()]);
+    assert_eq!(document["sessions"].as_array().unwrap().len(), 1);
+}
