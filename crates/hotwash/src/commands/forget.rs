@@ -11,6 +11,7 @@ use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, words};
 use crate::window::Window;
 use hotwash_core::sessions::{SessionId, SessionKind};
+use hotwash_engine::pipeline::{self, ForgetError};
 use hotwash_engine::stores::{Query, Row};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
@@ -62,25 +63,17 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
     }
 
     let ids: Vec<SessionId> = rows.iter().map(|row| row.session.id.clone()).collect();
-    let kept = run.store.forget(&ids)?;
-    let mut left_over = Vec::new();
     let archive = hotwash_engine::archive::Archive::beside(&settings.store.value, run::now_ns());
-    let mut removed = 0u64;
-    for entry in &kept {
-        match archive.remove(&entry.name) {
-            Ok(()) => removed += 1,
-            Err(error) => {
-                left_over.push(format!("{} ({})", archive.folder().join(&entry.name).display(), words(&error)));
-            }
+    let gone = pipeline::forget(&mut run.store, Some(&archive), &ids).map_err(|error| match error {
+        ForgetError::Store(error) => Failure::from(error),
+        ForgetError::Archive(cause) => {
+            Failure::new(format!("cannot change the archive {}", archive.folder().display()))
+                .cause(words(&cause))
+                .hint("the sessions are still in the store: put the permissions right and run the same command again")
         }
-    }
-    // What SQLite has only marked as free would still stand in the file.
-    run.store.shrink()?;
-    stdout(&format!("Forgot {n}; removed {} from the archive.\n", count(removed, "file")))?;
-    for file in &left_over {
-        screen::stderr(&format!("warning: could not remove {file}\n"));
-    }
-    Ok(if left_over.is_empty() { Exit::Done } else { Exit::Partly })
+    })?;
+    stdout(&format!("Forgot {n}; removed what the archive had of {}.\n", count(gone.len() as u64, "transcript")))?;
+    Ok(Exit::Done)
 }
 
 /// The sessions that are meant, with their subagents.
