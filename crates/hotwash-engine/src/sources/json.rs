@@ -108,7 +108,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// A string; empty if the value is something else.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
     pub(crate) fn text(&mut self) -> Result<Text<'a>> {
         if self.peek() == Some(b'"') {
             return Ok(Text::json(self.inside()?));
@@ -249,19 +250,24 @@ impl<'a> Cursor<'a> {
 
     /// A key and its colon.
     #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
     fn key(&mut self) -> Result<Cow<'a, [u8]>> {
         if self.peek() != Some(b'"') {
             return Err(Malformed);
         }
-        let key = match self.short_inside() {
+        let key = match self.plain_inside::<1>() {
             Some(key) => Cow::Borrowed(key),
-            None => self.long_key()?,
+            None => self.longer_key()?,
         };
         self.expect(b':')?;
         Ok(key)
     }
 
-    fn long_key(&mut self) -> Result<Cow<'a, [u8]>> {
+    #[inline(never)]
+    fn longer_key(&mut self) -> Result<Cow<'a, [u8]>> {
+        if let Some(key) = self.plain_inside::<3>() {
+            return Ok(Cow::Borrowed(key));
+        }
         let key = self.long_inside()?;
         Ok(if memchr::memchr(b'\\', key).is_some() {
             Cow::Owned(Text::json(key).to_str().into_owned().into_bytes())
@@ -308,34 +314,49 @@ impl<'a> Cursor<'a> {
     /// At an opening quote: the inside of the string.
     #[inline]
     fn inside(&mut self) -> Result<&'a [u8]> {
-        match self.short_inside() {
+        match self.plain_inside::<1>() {
             Some(inside) => Ok(inside),
-            None => self.long_inside(),
+            None => self.longer_inside(),
         }
     }
 
-    /// At an opening quote: the inside of the string if it is shorter than a chunk and holds no backslash, as most keys,
-    /// names and words do. Does not move if it is not.
-    #[inline]
-    fn short_inside(&mut self) -> Option<&'a [u8]> {
+    /// At an opening quote: the inside of the string, if a quote ends it within so many chunks and nothing is escaped.
+    /// Does not move if not. One chunk holds most keys, names and words; it is worth a copy of this wherever one is read.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
+    fn plain_inside<const CHUNKS: usize>(&mut self) -> Option<&'a [u8]> {
         let rest = self.bytes.get(self.at + 1..)?;
-        let chunk = rest.first_chunk()?;
-        let marks = places(*chunk, b'"') | places(*chunk, b'\\');
-        let length = marks.to_bitmask().trailing_zeros() as usize;
-        // The first of the two is the quote; or there is an escape, or neither.
-        if chunk.get(length) != Some(&b'"') {
-            return None;
+        for n in 0..CHUNKS {
+            let chunk = rest[n * CHUNK..].first_chunk()?;
+            let marks = (places(*chunk, b'"') | places(*chunk, b'\\')).to_bitmask();
+            if marks != 0 {
+                let length = n * CHUNK + marks.trailing_zeros() as usize;
+                if rest[length] != b'"' {
+                    return None;
+                }
+                self.at += length + 2;
+                return Some(&rest[..length]);
+            }
         }
-        self.at += length + 2;
-        Some(&rest[..length])
+        None
+    }
+
+    /// At an opening quote: the inside of a string that is not short. Ids, times and paths are not much longer.
+    #[inline(never)]
+    fn longer_inside(&mut self) -> Result<&'a [u8]> {
+        match self.plain_inside::<3>() {
+            Some(inside) => Ok(inside),
+            None => self.long_inside(),
+        }
     }
 
     /// At an opening quote: the inside of the string, whatever it holds.
     #[inline(never)]
     fn long_inside(&mut self) -> Result<&'a [u8]> {
         let rest = self.bytes.get(self.at + 1..).unwrap_or_default();
+        let (blocks, last) = rest.as_chunks();
         let mut at = 0;
-        while let Some(block) = rest.get(at..).and_then(<[u8]>::first_chunk) {
+        for block in blocks {
             let mut quotes = quotes(block);
             while quotes != 0 {
                 let end = at + quotes.trailing_zeros() as usize;
@@ -347,15 +368,10 @@ impl<'a> Cursor<'a> {
             }
             at += BLOCK;
         }
-        // What is left is less than a block.
-        loop {
-            let end = at + memchr::memchr(b'"', rest.get(at..).unwrap_or_default()).ok_or(Malformed)?;
-            if !escaped(rest, end) {
-                self.at += end + 2;
-                return Ok(&rest[..end]);
-            }
-            at = end + 1;
-        }
+        let end =
+            memchr::memchr_iter(b'"', last).map(|end| at + end).find(|end| !escaped(rest, *end)).ok_or(Malformed)?;
+        self.at += end + 2;
+        Ok(&rest[..end])
     }
 
     /// A number, `true`, `false` or `null`.
