@@ -8,6 +8,7 @@
 
 use hotwash_core::text::Text;
 use std::borrow::Cow;
+use wide::u8x16;
 
 /// The bytes are no JSON at this place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +40,19 @@ impl<'a> Cursor<'a> {
     /// The next byte that is no white space; none at the end.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
-        loop {
-            match self.bytes.get(self.at) {
-                Some(&byte) if byte > b' ' => return Some(byte),
-                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
-                other => return other.copied(),
-            }
+        match self.bytes.get(self.at) {
+            Some(&byte) if byte > b' ' => Some(byte),
+            _ => self.peek_behind_space(),
         }
+    }
+
+    /// Apart from [`Cursor::peek`] because clients write no white space.
+    #[cold]
+    fn peek_behind_space(&mut self) -> Option<u8> {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        self.bytes.get(self.at).copied()
     }
 
     /// Reads an object, handing over each key with the cursor at its value; `each` must consume the value.
@@ -58,18 +65,8 @@ impl<'a> Cursor<'a> {
         }
         self.depth += 1;
         loop {
-            if self.peek() != Some(b'"') {
-                return Err(Malformed);
-            }
-            let (key, escapes) = self.inside_with_escapes()?;
-            self.expect(b':')?;
-            self.peek();
-            if escapes {
-                let key: Cow<'_, str> = Text::json(key).to_str();
-                each(self, key.as_bytes())?;
-            } else {
-                each(self, key)?;
-            }
+            let key = self.key()?;
+            each(self, &key)?;
             if self.more(b'}')? {
                 continue;
             }
@@ -111,36 +108,65 @@ impl<'a> Cursor<'a> {
     }
 
     /// A string; empty if the value is something else.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
     pub(crate) fn text(&mut self) -> Result<Text<'a>> {
-        Ok(self.text_if()?.unwrap_or_default())
+        if self.peek() == Some(b'"') {
+            return Ok(Text::json(self.inside()?));
+        }
+        self.skip()?;
+        Ok(Text::default())
     }
 
     /// A string, if the value is one.
     #[inline]
     pub(crate) fn text_if(&mut self) -> Result<Option<Text<'a>>> {
-        if self.peek() == Some(b'"') {
-            return Ok(Some(Text::json(self.inside()?)));
-        }
-        self.skip()?;
-        Ok(None)
+        if self.peek() == Some(b'"') { self.text().map(Some) } else { self.skip().map(|()| None) }
     }
 
     /// Whether the value is `true`.
+    #[inline]
     pub(crate) fn is_true(&mut self) -> Result<bool> {
-        self.peek();
-        Ok(self.raw()? == b"true")
+        let is_true = self.peek() == Some(b't');
+        self.skip()?;
+        Ok(is_true)
     }
 
     /// A whole number, if the value is one or can be cut to one.
     pub(crate) fn integer(&mut self) -> Result<Option<i64>> {
         let starts = self.peek();
-        let raw = self.raw()?;
+        let from = self.at;
+        if let Some(number) = self.short_number() {
+            return Ok(Some(number));
+        }
+        self.skip()?;
         if !matches!(starts, Some(b'-' | b'0'..=b'9')) {
             return Ok(None);
         }
-        let text = std::str::from_utf8(raw).map_err(|_| Malformed)?;
+        let text = std::str::from_utf8(&self.bytes[from..self.at]).map_err(|_| Malformed)?;
         Ok(text.parse().ok().or_else(|| text.parse::<f64>().ok().map(|number| number as i64)))
+    }
+
+    /// A number as nearly all are: nothing but digits, and few enough of them. Does not move if there is none.
+    #[inline]
+    fn short_number(&mut self) -> Option<i64> {
+        const DIGITS: usize = 18; // as many as surely fit
+        let rest = self.bytes.get(self.at..)?;
+        let (mut number, mut length) = (0, 0);
+        while let Some(digit @ b'0'..=b'9') = rest.get(length) {
+            if length == DIGITS {
+                return None;
+            }
+            number = number * 10 + i64::from(digit - b'0');
+            length += 1;
+        }
+        let goes_on = matches!(rest.get(length), Some(b'.' | b'e' | b'E'));
+        let zero_in_front = length > 1 && rest.first() == Some(&b'0');
+        if length == 0 || goes_on || zero_in_front {
+            return None;
+        }
+        self.at += length;
+        Some(number)
     }
 
     /// A count; zero if the value is no number.
@@ -153,16 +179,17 @@ impl<'a> Cursor<'a> {
         Ok(self.integer()?.map(|number| number.clamp(0, LARGEST_COUNT) as u64))
     }
 
-    /// Skips a value and gives its bytes.
+    /// Reads a value as `read` does and gives its bytes, too.
     #[inline]
-    pub(crate) fn raw(&mut self) -> Result<&'a [u8]> {
+    pub(crate) fn raw(&mut self, read: impl FnOnce(&mut Self) -> Result<()>) -> Result<&'a [u8]> {
         self.peek();
         let from = self.at;
-        self.skip()?;
+        read(self)?;
         Ok(&self.bytes[from..self.at])
     }
 
     /// Skips a value.
+    #[inline]
     pub(crate) fn skip(&mut self) -> Result<()> {
         match self.peek() {
             Some(b'"') => self.inside().map(drop),
@@ -191,7 +218,7 @@ impl<'a> Cursor<'a> {
                     let close = if open == b'{' { b'}' } else { b']' };
                     if self.peek() != Some(close) {
                         if open == b'{' {
-                            self.key()?;
+                            self.skip_key()?;
                         }
                         continue;
                     }
@@ -211,7 +238,7 @@ impl<'a> Cursor<'a> {
                 let object = kinds & 1 == 1;
                 if self.more(if object { b'}' } else { b']' })? {
                     if object {
-                        self.key()?;
+                        self.skip_key()?;
                     }
                     break;
                 }
@@ -221,7 +248,36 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn key(&mut self) -> Result<()> {
+    /// A key and its colon.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
+    fn key(&mut self) -> Result<Cow<'a, [u8]>> {
+        if self.peek() != Some(b'"') {
+            return Err(Malformed);
+        }
+        let key = match self.plain_inside::<1>() {
+            Some(key) => Cow::Borrowed(key),
+            None => self.longer_key()?,
+        };
+        self.expect(b':')?;
+        Ok(key)
+    }
+
+    #[inline(never)]
+    fn longer_key(&mut self) -> Result<Cow<'a, [u8]>> {
+        if let Some(key) = self.plain_inside::<3>() {
+            return Ok(Cow::Borrowed(key));
+        }
+        let key = self.long_inside()?;
+        Ok(if memchr::memchr(b'\\', key).is_some() {
+            Cow::Owned(Text::json(key).to_str().into_owned().into_bytes())
+        } else {
+            Cow::Borrowed(key)
+        })
+    }
+
+    #[inline]
+    fn skip_key(&mut self) -> Result<()> {
         if self.peek() != Some(b'"') {
             return Err(Malformed);
         }
@@ -258,64 +314,80 @@ impl<'a> Cursor<'a> {
     /// At an opening quote: the inside of the string.
     #[inline]
     fn inside(&mut self) -> Result<&'a [u8]> {
-        Ok(self.inside_with_escapes()?.0)
+        match self.plain_inside::<1>() {
+            Some(inside) => Ok(inside),
+            None => self.longer_inside(),
+        }
     }
 
-    /// At an opening quote: the inside of the string, and whether it holds a backslash; a long one may be said to
-    /// hold one when it does not.
-    ///
-    /// Most strings are keys, ids and names: they end within a few dozen bytes, which are looked at eight at a time,
-    /// right here. The long ones are `memchr`'s.
-    #[inline]
-    fn inside_with_escapes(&mut self) -> Result<(&'a [u8], bool)> {
-        let from = self.at + 1;
-        let mut at = from;
-        while at < from + SHORT {
-            let Some(chunk) = self.bytes.get(at..at + 8).and_then(|chunk| chunk.try_into().ok()) else { break };
-            let (quotes, slashes) = marks(chunk);
-            if quotes | slashes != 0 {
-                if slashes.trailing_zeros() < quotes.trailing_zeros() {
-                    break; // an escape comes first
+    /// At an opening quote: the inside of the string, if a quote ends it within so many chunks and nothing is escaped.
+    /// Does not move if not. One chunk holds most keys, names and words; it is worth a copy of this wherever one is read.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
+    fn plain_inside<const CHUNKS: usize>(&mut self) -> Option<&'a [u8]> {
+        let rest = self.bytes.get(self.at + 1..)?;
+        for n in 0..CHUNKS {
+            let chunk = rest[n * CHUNK..].first_chunk()?;
+            let marks = (places(*chunk, b'"') | places(*chunk, b'\\')).to_bitmask();
+            if marks != 0 {
+                let length = n * CHUNK + marks.trailing_zeros() as usize;
+                if rest[length] != b'"' {
+                    return None;
                 }
-                let end = at + (quotes.trailing_zeros() / 8) as usize;
-                self.at = end + 1;
-                return Ok((&self.bytes[from..end], false));
+                self.at += length + 2;
+                return Some(&rest[..length]);
             }
-            at += 8;
         }
-        self.long_inside(from, at)
+        None
     }
 
-    /// The rest of a string whose first bytes hold neither a quote nor a backslash.
-    fn long_inside(&mut self, from: usize, mut at: usize) -> Result<(&'a [u8], bool)> {
-        loop {
-            at += memchr::memchr(b'"', self.bytes.get(at..).unwrap_or_default()).ok_or(Malformed)?;
-            // A quote behind an odd number of backslashes is escaped. Looking back from quotes is cheaper than
-            // stopping at every backslash: code has far more line ends than quotes.
-            let before = &self.bytes[from..at];
-            at += 1;
-            if before.last() != Some(&b'\\') || before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
-            {
-                self.at = at;
-                return Ok((&self.bytes[from..at - 1], true));
-            }
+    /// At an opening quote: the inside of a string that is not short. Ids, times and paths are not much longer.
+    #[inline(never)]
+    fn longer_inside(&mut self) -> Result<&'a [u8]> {
+        match self.plain_inside::<3>() {
+            Some(inside) => Ok(inside),
+            None => self.long_inside(),
         }
+    }
+
+    /// At an opening quote: the inside of the string, whatever it holds.
+    #[inline(never)]
+    fn long_inside(&mut self) -> Result<&'a [u8]> {
+        let rest = self.bytes.get(self.at + 1..).unwrap_or_default();
+        let (blocks, last) = rest.as_chunks();
+        let mut at = 0;
+        for block in blocks {
+            let mut quotes = quotes(block);
+            while quotes != 0 {
+                let end = at + quotes.trailing_zeros() as usize;
+                if !escaped(rest, end) {
+                    self.at += end + 2;
+                    return Ok(&rest[..end]);
+                }
+                quotes &= quotes - 1;
+            }
+            at += BLOCK;
+        }
+        let end =
+            memchr::memchr_iter(b'"', last).map(|end| at + end).find(|end| !escaped(rest, *end)).ok_or(Malformed)?;
+        self.at += end + 2;
+        Ok(&rest[..end])
     }
 
     /// A number, `true`, `false` or `null`.
     fn scalar(&mut self) -> Result<()> {
         let rest = &self.bytes[self.at..];
-        let word: &[u8] = match rest.first() {
-            Some(b't') => b"true",
-            Some(b'f') => b"false",
-            Some(b'n') => b"null",
-            _ => b"",
+        let word = match rest.first() {
+            Some(b't') if rest.starts_with(b"true") => 4,
+            Some(b'f') if rest.starts_with(b"false") => 5,
+            Some(b'n') if rest.starts_with(b"null") => 4,
+            _ => 0,
         };
-        if !word.is_empty() {
-            if !rest.starts_with(word) {
-                return Err(Malformed);
-            }
-            self.at += word.len();
+        if word > 0 {
+            self.at += word;
+            return Ok(());
+        }
+        if self.short_number().is_some() {
             return Ok(());
         }
         let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -345,20 +417,39 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Strings up to about this long are looked at in place.
-const SHORT: usize = 40;
+/// How many bytes are compared together: what every processor that we build for can.
+const CHUNK: usize = 16;
 
-/// Where quotes and where backslashes stand in eight bytes: the highest bit of each such byte. The lowest of these bits
-/// is always right; above it a byte that differs in its last bit may be taken for one.
+/// How many bytes of a long string are looked at together: as many as a word has bits.
+const BLOCK: usize = 4 * CHUNK;
+
+/// Where a byte stands in a chunk: those places are all ones, the others zero.
 #[inline]
-fn marks(chunk: [u8; 8]) -> (u64, u64) {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let word = u64::from_le_bytes(chunk);
-    let equal = |byte: u8| {
-        let zeros = word ^ (ONES * u64::from(byte));
-        zeros.wrapping_sub(ONES) & !zeros & (ONES << 7)
-    };
-    (equal(b'"'), equal(b'\\'))
+fn places(chunk: [u8; CHUNK], byte: u8) -> u8x16 {
+    u8x16::new(chunk).simd_eq(u8x16::splat(byte))
+}
+
+/// Where quotes stand in a block: a bit for each place.
+#[inline]
+fn quotes(block: &[u8; BLOCK]) -> u64 {
+    let (chunks, _) = block.as_chunks();
+    let [a, b, c, d] = [0, 1, 2, 3].map(|n| places(chunks[n], b'"'));
+    if (a | b | c | d).to_bitmask() == 0 {
+        return 0;
+    }
+    let bits = |chunk: u8x16| u64::from(chunk.to_bitmask());
+    bits(a) | bits(b) << 16 | bits(c) << 32 | bits(d) << 48
+}
+
+/// Whether a quote of a string is escaped: it stands behind an odd number of backslashes. Looking back from quotes is
+/// cheaper than stopping at every backslash: code has far more line ends than quotes.
+#[inline]
+fn escaped(string: &[u8], quote: usize) -> bool {
+    let mut first = quote;
+    while first > 0 && string[first - 1] == b'\\' {
+        first -= 1;
+    }
+    (quote - first) % 2 == 1
 }
 
 #[cfg(test)]
@@ -372,13 +463,25 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_first_mark_is_always_right(chunk: [u8; 8], byte in proptest::sample::select(vec![b'"', b'\\', b'#', b'!', b']'])) {
-            let chunk = chunk.map(|other| if other < 128 { other } else { byte });
-            let (quotes, slashes) = marks(chunk);
-            for (bits, wanted) in [(quotes, b'"'), (slashes, b'\\')] {
-                let first = (bits != 0).then(|| (bits.trailing_zeros() / 8) as usize);
-                proptest::prop_assert_eq!(first, chunk.iter().position(|byte| *byte == wanted));
-            }
+        fn a_string_ends_at_its_first_quote_that_is_not_escaped(text in r#"[a"\\\\]{0,90}"#, long in 0usize..90) {
+            let text = format!("{}{text}", "x".repeat(long));
+            let mut escaped = false;
+            let end = text.bytes().position(|byte| {
+                let ends = byte == b'"' && !escaped;
+                escaped = byte == b'\\' && !escaped;
+                ends
+            });
+            let quoted = format!("\"{text}");
+            let inside = Cursor::new(quoted.as_bytes()).inside().ok();
+            proptest::prop_assert_eq!(inside, end.map(|end| &text.as_bytes()[..end]));
+        }
+
+        #[test]
+        fn numbers_are_read_alike_however_long(text in r"-?[0-9]{1,22}(\.[0-9])?(e[0-9])?") {
+            let mut cursor = Cursor::new(text.as_bytes());
+            let read = cursor.integer().ok().filter(|_| cursor.peek().is_none());
+            let whole = skips(&text).then(|| text.parse().ok().or_else(|| text.parse().ok().map(|n: f64| n as i64)));
+            proptest::prop_assert_eq!(read, whole);
         }
     }
 

@@ -117,104 +117,113 @@ pub(crate) struct Progress<'a> {
 pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<()> {
     *record = Record::default();
     cursor.object(|cursor, key| {
-        match (key.len(), key) {
-            (3, b"cwd") => record.cwd = cursor.text()?,
-            (4, b"type") => record.kind = cursor.text()?,
-            (4, b"uuid") => record.uuid = cursor.text()?,
-            (4, b"data") => progress(cursor, &mut record.progress)?,
-            (6, b"isMeta") => record.is_meta = cursor.is_true()?,
-            (6, b"origin") => record.origin = origin(cursor)?,
-            (7, b"message") => message(cursor, &mut record.message)?,
-            (7, b"version") => record.version = cursor.text()?,
-            (7, b"subtype") => record.subtype = cursor.text()?,
-            (7, b"agentId") => record.agent = cursor.text()?,
-            (7, b"content") => record.content = cursor.text()?,
-            (7, b"aiTitle") => record.ai_title = cursor.text()?,
-            (9, b"timestamp") => record.timestamp = cursor.text()?,
-            (9, b"sessionId") => record.session = cursor.text()?,
-            (9, b"gitBranch") => record.branch = cursor.text()?,
-            (9, b"operation") => record.operation = cursor.text()?,
-            (10, b"entrypoint") => record.entrypoint = cursor.text()?,
-            (10, b"attachment") => record.attachment = attachment(cursor)?,
-            (11, b"isSidechain") => record.is_sidechain = cursor.is_true()?,
-            (11, b"customTitle") => record.custom_title = cursor.text()?,
-            (13, b"toolUseResult") => tool_use_result(cursor, &mut record.result)?,
-            (15, b"compactMetadata") => record.compact_trigger = compact_trigger(cursor)?,
-            (16, b"isCompactSummary") => record.is_compact_summary = cursor.is_true()?,
-            (17, b"isApiErrorMessage") => record.is_api_error = cursor.is_true()?,
+        let text = match (key.len(), key) {
+            (3, b"cwd") => &mut record.cwd,
+            (4, b"type") => &mut record.kind,
+            (4, b"uuid") => &mut record.uuid,
+            (4, b"data") => return progress(cursor, &mut record.progress),
+            (6, b"isMeta") => return flag(cursor, &mut record.is_meta),
+            (6, b"origin") => return origin(cursor, &mut record.origin),
+            (7, b"message") => return message(cursor, &mut record.message),
+            (7, b"version") => &mut record.version,
+            (7, b"subtype") => &mut record.subtype,
+            (7, b"agentId") => &mut record.agent,
+            (7, b"content") => &mut record.content,
+            (7, b"aiTitle") => &mut record.ai_title,
+            (9, b"timestamp") => &mut record.timestamp,
+            (9, b"sessionId") => &mut record.session,
+            (9, b"gitBranch") => &mut record.branch,
+            (9, b"operation") => &mut record.operation,
+            (10, b"entrypoint") => &mut record.entrypoint,
+            (10, b"attachment") => return attachment(cursor, &mut record.attachment),
+            (11, b"isSidechain") => return flag(cursor, &mut record.is_sidechain),
+            (11, b"customTitle") => &mut record.custom_title,
+            (13, b"toolUseResult") => return tool_use_result(cursor, &mut record.result),
+            (15, b"compactMetadata") => return compact_trigger(cursor, &mut record.compact_trigger),
+            (16, b"isCompactSummary") => return flag(cursor, &mut record.is_compact_summary),
+            (17, b"isApiErrorMessage") => return flag(cursor, &mut record.is_api_error),
+            _ => return cursor.skip(),
+        };
+        *text = cursor.text()?;
+        Ok(())
+    })
+}
+
+fn flag(cursor: &mut Cursor<'_>, flag: &mut bool) -> Result<()> {
+    *flag = cursor.is_true()?;
+    Ok(())
+}
+
+fn origin<'a>(cursor: &mut Cursor<'a>, kind: &mut Option<Text<'a>>) -> Result<()> {
+    *kind = None;
+    cursor.object_or_skip(|cursor, key| {
+        match key {
+            b"kind" => *kind = cursor.text_if()?,
             _ => cursor.skip()?,
         }
         Ok(())
     })
 }
 
-fn origin<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Text<'a>>> {
-    let mut kind = None;
+fn compact_trigger<'a>(cursor: &mut Cursor<'a>, trigger: &mut Text<'a>) -> Result<()> {
+    *trigger = Text::default();
     cursor.object_or_skip(|cursor, key| {
         match key {
-            b"kind" => kind = cursor.text_if()?,
+            b"trigger" => *trigger = cursor.text()?,
             _ => cursor.skip()?,
         }
         Ok(())
-    })?;
-    Ok(kind)
-}
-
-fn compact_trigger<'a>(cursor: &mut Cursor<'a>) -> Result<Text<'a>> {
-    let mut trigger = Text::default();
-    cursor.object_or_skip(|cursor, key| {
-        match key {
-            b"trigger" => trigger = cursor.text()?,
-            _ => cursor.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(trigger)
+    })
 }
 
 fn message<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
     *message = Message::default();
     cursor.object_or_skip(|cursor, key| {
-        match key {
-            b"id" => message.id = cursor.text()?,
-            b"model" => message.model = cursor.text()?,
-            b"usage" => message.usage = usage(cursor)?,
-            b"content" => message.content = content(cursor)?,
-            _ => cursor.skip()?,
-        }
+        let text = match key {
+            b"id" => &mut message.id,
+            b"model" => &mut message.model,
+            b"usage" => return usage(cursor, &mut message.usage),
+            b"content" => return content(cursor, &mut message.content),
+            _ => return cursor.skip(),
+        };
+        *text = cursor.text()?;
         Ok(())
     })
 }
 
-fn usage(cursor: &mut Cursor<'_>) -> Result<Usage> {
-    let mut usage = Usage::default();
+fn usage(cursor: &mut Cursor<'_>, usage: &mut Usage) -> Result<()> {
+    *usage = Usage::default();
     cursor.object_or_skip(|cursor, key| {
-        match key {
-            b"input_tokens" => usage.input = cursor.count()?,
-            b"cache_creation_input_tokens" => usage.cache_write = cursor.count()?,
-            b"cache_read_input_tokens" => usage.cache_read = cursor.count()?,
-            b"output_tokens" => usage.output = cursor.count()?,
-            b"speed" => usage.fast = cursor.text()?.is("fast"),
+        let count = match key {
+            b"input_tokens" => &mut usage.input,
+            b"cache_creation_input_tokens" => &mut usage.cache_write,
+            b"cache_read_input_tokens" => &mut usage.cache_read,
+            b"output_tokens" => &mut usage.output,
+            b"speed" => {
+                usage.fast = cursor.text()?.is("fast");
+                return Ok(());
+            }
             b"cache_creation" => {
                 usage.cache_write_1h = 0;
-                cursor.object_or_skip(|cursor, key| {
+                return cursor.object_or_skip(|cursor, key| {
                     match key {
                         b"ephemeral_1h_input_tokens" => usage.cache_write_1h = cursor.count()?,
                         _ => cursor.skip()?,
                     }
                     Ok(())
-                })?;
+                });
             }
-            _ => cursor.skip()?,
-        }
+            _ => return cursor.skip(),
+        };
+        *count = cursor.count()?;
         Ok(())
-    })?;
-    Ok(usage)
+    })
 }
 
-fn content<'a>(cursor: &mut Cursor<'a>) -> Result<Content<'a>> {
+fn content<'a>(cursor: &mut Cursor<'a>, content: &mut Content<'a>) -> Result<()> {
+    *content = Content::None;
     match cursor.peek() {
-        Some(b'"') => Ok(Content::Text(cursor.text()?)),
+        Some(b'"') => *content = Content::Text(cursor.text()?),
         Some(b'[') => {
             // As a rule there is one.
             let mut blocks = Vec::with_capacity(1);
@@ -230,28 +239,30 @@ fn content<'a>(cursor: &mut Cursor<'a>) -> Result<Content<'a>> {
                 blocks.pop_if(|block| block.kind.is_empty());
                 Ok(())
             })?;
-            Ok(Content::Blocks(blocks))
+            *content = Content::Blocks(blocks);
         }
-        _ => {
-            cursor.skip()?;
-            Ok(Content::None)
-        }
+        _ => cursor.skip()?,
     }
+    Ok(())
 }
 
 fn block<'a>(cursor: &mut Cursor<'a>, block: &mut Block<'a>) -> Result<()> {
     cursor.object(|cursor, key| {
-        match key {
-            b"type" => block.kind = cursor.text()?,
-            b"text" => block.text = cursor.text()?,
-            b"id" => block.id = cursor.text()?,
-            b"name" => block.name = cursor.text()?,
-            b"input" => block.input = input(cursor)?,
-            b"tool_use_id" => block.tool_use_id = cursor.text()?,
-            b"is_error" => block.is_error = cursor.is_true()?,
-            b"content" => block.result = texts(cursor)?.0,
-            _ => cursor.skip()?,
-        }
+        let text = match key {
+            b"type" => &mut block.kind,
+            b"text" => &mut block.text,
+            b"id" => &mut block.id,
+            b"name" => &mut block.name,
+            b"input" => return input(cursor, &mut block.input),
+            b"tool_use_id" => &mut block.tool_use_id,
+            b"is_error" => return flag(cursor, &mut block.is_error),
+            b"content" => {
+                block.result = texts(cursor)?.0;
+                return Ok(());
+            }
+            _ => return cursor.skip(),
+        };
+        *text = cursor.text()?;
         Ok(())
     })
 }
@@ -291,33 +302,41 @@ fn texts<'a>(cursor: &mut Cursor<'a>) -> Result<(Texts<'a>, u32)> {
     }
 }
 
-fn input<'a>(cursor: &mut Cursor<'a>) -> Result<Input<'a>> {
-    let whole = cursor.clone().raw()?;
-    let mut input = Input { whole, ..Input::default() };
+fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Result<()> {
+    *input = Input::default();
     let (mut notebook, mut folder, mut query, mut url) = Default::default();
     let mut agent = Text::default();
-    cursor.object_or_skip(|cursor, key| {
-        match key {
-            b"file_path" => input.path = cursor.text()?,
-            b"notebook_path" => notebook = cursor.text()?,
-            b"path" => folder = cursor.text()?,
-            b"command" => input.command = cursor.text()?,
-            b"pattern" => input.pattern = cursor.text()?,
-            b"query" => query = cursor.text()?,
-            b"url" => url = cursor.text()?,
-            b"skill" => input.which = cursor.text()?,
-            b"subagent_type" => agent = cursor.text()?,
-            b"offset" => input.offset = cursor.integer()?,
-            b"limit" => input.limit = cursor.integer()?,
-            _ => cursor.skip()?,
-        }
-        Ok(())
+    input.whole = cursor.raw(|cursor| {
+        cursor.object_or_skip(|cursor, key| {
+            let text = match key {
+                b"file_path" => &mut input.path,
+                b"notebook_path" => &mut notebook,
+                b"path" => &mut folder,
+                b"command" => &mut input.command,
+                b"pattern" => &mut input.pattern,
+                b"query" => &mut query,
+                b"url" => &mut url,
+                b"skill" => &mut input.which,
+                b"subagent_type" => &mut agent,
+                b"offset" => {
+                    input.offset = cursor.integer()?;
+                    return Ok(());
+                }
+                b"limit" => {
+                    input.limit = cursor.integer()?;
+                    return Ok(());
+                }
+                _ => return cursor.skip(),
+            };
+            *text = cursor.text()?;
+            Ok(())
+        })
     })?;
     let or = |first: Text<'a>, second: Text<'a>| if first.is_empty() { second } else { first };
     input.path = or(input.path, or(notebook, folder));
     input.pattern = or(input.pattern, or(query, url));
     input.which = or(input.which, agent);
-    Ok(input)
+    Ok(())
 }
 
 fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
@@ -360,8 +379,8 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) 
     })
 }
 
-fn attachment<'a>(cursor: &mut Cursor<'a>) -> Result<Attachment<'a>> {
-    let mut attachment = Attachment::default();
+fn attachment<'a>(cursor: &mut Cursor<'a>, attachment: &mut Attachment<'a>) -> Result<()> {
+    *attachment = Attachment::default();
     cursor.object_or_skip(|cursor, key| {
         match key {
             b"type" => attachment.kind = cursor.text()?,
@@ -370,8 +389,7 @@ fn attachment<'a>(cursor: &mut Cursor<'a>) -> Result<Attachment<'a>> {
             _ => cursor.skip()?,
         }
         Ok(())
-    })?;
-    Ok(attachment)
+    })
 }
 
 fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<()> {
@@ -385,7 +403,7 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
                 cursor.object_or_skip(|cursor, key| {
                     match key {
                         b"type" => progress.message_kind = cursor.text()?,
-                        b"message" => progress.message = message_head(cursor)?,
+                        b"message" => message_head(cursor, &mut progress.message)?,
                         _ => cursor.skip()?,
                     }
                     Ok(())
@@ -398,16 +416,16 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
 }
 
 /// A subagent's message inside a progress record: its own transcript has the content, here only the usage counts.
-fn message_head<'a>(cursor: &mut Cursor<'a>) -> Result<Message<'a>> {
-    let mut message = Message::default();
+fn message_head<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
+    *message = Message::default();
     cursor.object_or_skip(|cursor, key| {
-        match key {
-            b"id" => message.id = cursor.text()?,
-            b"model" => message.model = cursor.text()?,
-            b"usage" => message.usage = usage(cursor)?,
-            _ => cursor.skip()?,
-        }
+        let text = match key {
+            b"id" => &mut message.id,
+            b"model" => &mut message.model,
+            b"usage" => return usage(cursor, &mut message.usage),
+            _ => return cursor.skip(),
+        };
+        *text = cursor.text()?;
         Ok(())
-    })?;
-    Ok(message)
+    })
 }
