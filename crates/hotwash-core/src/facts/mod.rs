@@ -33,6 +33,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Room for the facts of most sessions, as stored.
+const STORED_BYTES: usize = 2048;
+
 /// A group of facts being established.
 pub trait Fold {
     /// What comes out.
@@ -41,6 +44,16 @@ pub trait Fold {
     fn event(&mut self, event: &Event<'_>, step: &Step<'_>);
     /// The facts so far.
     fn finish(&self) -> Self::Facts;
+}
+
+/// What a fold comes to: tokens alone need the price table.
+macro_rules! finished {
+    (tokens, $ledger:ident, $prices:ident) => {
+        $ledger.tokens.priced($prices)
+    };
+    ($name:ident, $ledger:ident, $prices:ident) => {
+        $ledger.$name.finish()
+    };
 }
 
 /// Declares the groups once: the folds, the facts, and the list that documentation and output go by.
@@ -66,7 +79,8 @@ macro_rules! groups {
 
             /// As the store keeps them: JSON, group by group, without what was not seen.
             pub fn stored(&self) -> String {
-                let mut out = vec![b'{'];
+                let mut out = Vec::with_capacity(STORED_BYTES);
+                out.push(b'{');
                 $(write_group(stringify!($name), &self.$name, &mut out);)*
                 out.push(b'}');
                 String::from_utf8(out).unwrap_or_default()
@@ -85,8 +99,9 @@ macro_rules! groups {
                 calls.event(event, |event, step| { $($name.event(event, step);)* });
             }
 
-            fn unpriced(&self) -> Facts {
-                Facts { $($name: self.$name.finish(),)* }
+            /// The facts so far.
+            pub fn finish(&self, prices: &Prices) -> Facts {
+                Facts { $($name: finished!($name, self, prices),)* }
             }
         }
     };
@@ -158,11 +173,6 @@ impl Facts {
 }
 
 impl Ledger {
-    /// The facts so far.
-    pub fn finish(&self, prices: &Prices) -> Facts {
-        Facts { tokens: self.tokens.priced(prices), ..self.unpriced() }
-    }
-
     /// Who, where and when.
     pub fn identity(&self) -> Identity {
         self.transcript.identity()

@@ -31,7 +31,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-pub use facts::redact_facts;
+pub use facts::{Vocabulary, redact_facts};
 pub use placeholder::Kind;
 pub use rules::{Machine, Rules};
 
