@@ -15,12 +15,12 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let mut sheet = Sheet::new(offline);
 
     let again = Share::new(reads.wasteful_rereads.count(), all);
-    let reason = format!("{} an unchanged range", again.words("read", ("repeats", "repeat")));
+    let reason = || format!("{} an unchanged range", again.words("read", ("repeats", "repeat")));
     let events = &reads.wasteful_rereads.0;
     sheet.deduct_capped(("rereads", "rereads_cap"), again.number(), "wasteful_rereads", reason, events);
 
     let large = Share::new(reads.large_reads.count(), all);
-    let reason = format!("{} a large file whole", large.words("read", ("loads", "load")));
+    let reason = || format!("{} a large file whole", large.words("read", ("loads", "load")));
     sheet.deduct_capped(
         ("large_reads", "large_reads_cap"),
         large.number(),
@@ -34,19 +34,21 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let full = &prompts.compactions_auto;
     let stretch = offline.get("compactions_calls").max(1.0);
     let times = full.count() as f64 * stretch / (tools.tool_calls as f64).max(stretch);
-    let reason = format!("{} in {}", count(full.count(), "automatic compaction"), count(tools.tool_calls, "tool call"));
+    let reason =
+        || format!("{} in {}", count(full.count(), "automatic compaction"), count(tools.tool_calls, "tool call"));
     sheet.deduct_capped(("compactions", "compactions_cap"), times, "compactions_auto", reason, &full.0);
 
     let crowded = offline.get("peak_tokens") as u64;
     if tokens.peak_context > crowded {
-        let reason = format!("the context grew to {} tokens, above {}", number(tokens.peak_context), number(crowded));
+        let reason =
+            || format!("the context grew to {} tokens, above {}", number(tokens.peak_context), number(crowded));
         sheet.deduct("peak_context", "peak_context", reason, &[]);
     }
 
     let delegated = tools.subagent_calls.count();
     if delegated > 0 {
         let keep = choose(delegated, ("keeps its", "keep their"));
-        let reason = format!("{} {keep} work out of the main context", count(delegated, "subagent"));
+        let reason = || format!("{} {keep} work out of the main context", count(delegated, "subagent"));
         sheet.credit("delegation", "subagent_calls", reason, &tools.subagent_calls.0);
     }
     sheet.unmoved("wasteful_rereads", || {

@@ -20,16 +20,16 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let green = last_green(facts).filter(|_| red.is_none());
     // `verified` looks at source files alone: prose written after the green run does not undo it.
     if verification.verified == Some(true) || green > last_edit {
-        let reason = "the last run after the edits is green".to_owned();
+        let reason = || "the last run after the edits is green".to_owned();
         sheet.credit("green", "verified", reason, green.as_slice());
     } else if red > last_edit {
-        let reason = "the last run after the edits is red".to_owned();
+        let reason = || "the last run after the edits is red".to_owned();
         sheet.deduct("red", "ended_red", reason, red.as_slice());
     }
 
     let taken_back = &edits.reverted_edits;
     let reverted = Share::new(taken_back.count(), all);
-    let reason = format!("{} an earlier one", reverted.words("edit", ("undoes", "undo")));
+    let reason = || format!("{} an earlier one", reverted.words("edit", ("undoes", "undo")));
     let params = ("reverted_edits", "reverted_edits_cap");
     sheet.deduct_capped(params, reverted.number(), "reverted_edits", reason, &taken_back.0);
 

@@ -28,14 +28,14 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let mut sheet = Sheet::new(offline);
 
     if long {
-        let size = format!("({}, {})", count(edits.files_edited, "edited file"), count(calls, "tool call"));
+        let size = || format!("({}, {})", count(edits.files_edited, "edited file"), count(calls, "tool call"));
         let plans = tools.planning_calls.count();
         if plans > 0 {
             let accompany = choose(plans, ("accompanies", "accompany"));
-            let reason = format!("{} of a planning tool {accompany} long work {size}", count(plans, "call"));
+            let reason = || format!("{} of a planning tool {accompany} long work {}", count(plans, "call"), size());
             sheet.credit("planning", "planning_calls", reason, &tools.planning_calls.0);
         } else {
-            let reason = format!("long work {size} went without a planning tool");
+            let reason = || format!("long work {} went without a planning tool", size());
             sheet.deduct("no_planning", "planning_calls", reason, &[]);
         }
     }
@@ -43,34 +43,34 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let mut unread = [edits.edits_without_prior_read.0.as_slice(), &edits.edits_refused_unread.0].concat();
     unread.sort_unstable();
     let blind = Share::new(unread.len() as u64, attempts);
-    let reason = format!("{} at a file that had not been read", blind.words("edit", ("was aimed", "were aimed")));
+    let reason = || format!("{} at a file that had not been read", blind.words("edit", ("was aimed", "were aimed")));
     let params = ("blind_edits", "blind_edits_cap");
     sheet.deduct_capped(params, blind.number(), "edits_without_prior_read", reason, &unread);
 
     match verification.verified {
         Some(true) => {
-            let reason = "a green run came after the last change of a source file".to_owned();
+            let reason = || "a green run came after the last change of a source file".to_owned();
             sheet.credit("verified", "verified", reason, last_green(facts).as_slice());
         }
         Some(false) => {
-            let reason = "no green run came after the last change of a source file".to_owned();
+            let reason = || "no green run came after the last change of a source file".to_owned();
             sheet.deduct("unverified", "verified", reason, last(&edits.edit_calls_ok).as_slice());
         }
         None => {}
     }
     if !verification.ended_red.is_empty() {
-        let reason = "the last run that tells its result was red".to_owned();
+        let reason = || "the last run that tells its result was red".to_owned();
         sheet.deduct("red_end", "ended_red", reason, &verification.ended_red.0);
     }
 
     let unbacked = Share::new(verification.unbacked_claims.count(), claims);
-    let reason = unbacked.words("success claim", ("has no green run behind it", "have no green run behind them"));
+    let reason = || unbacked.words("success claim", ("has no green run behind it", "have no green run behind them"));
     let params = ("unbacked_claims", "unbacked_claims_cap");
     sheet.deduct_capped(params, unbacked.number(), "unbacked_claims", reason, &verification.unbacked_claims.0);
 
     if skills > 0 {
         let were = choose(skills, ("was", "were"));
-        let reason = format!("{} {were} read through the shell instead of being loaded", count(skills, "skill"));
+        let reason = || format!("{} {were} read through the shell instead of being loaded", count(skills, "skill"));
         sheet.deduct("skill_by_shell", "skills_by_shell", reason, &verification.skills_by_shell.0);
     }
     sheet.unmoved("edits_without_prior_read", || {

@@ -60,12 +60,24 @@ impl<'a> Sheet<'a> {
     }
 
     /// Takes off a rubric's amount.
-    pub(super) fn deduct(&mut self, param: &'static str, fact: &'static str, reason: String, events: &[EventId]) {
+    pub(super) fn deduct(
+        &mut self,
+        param: &'static str,
+        fact: &'static str,
+        reason: impl FnOnce() -> String,
+        events: &[EventId],
+    ) {
         self.add(-self.offline.get(param), fact, reason, events);
     }
 
     /// Adds a rubric's amount.
-    pub(super) fn credit(&mut self, param: &'static str, fact: &'static str, reason: String, events: &[EventId]) {
+    pub(super) fn credit(
+        &mut self,
+        param: &'static str,
+        fact: &'static str,
+        reason: impl FnOnce() -> String,
+        events: &[EventId],
+    ) {
         self.add(self.offline.get(param), fact, reason, events);
     }
 
@@ -75,7 +87,7 @@ impl<'a> Sheet<'a> {
         param: &'static str,
         share: Share,
         fact: &'static str,
-        reason: String,
+        reason: impl FnOnce() -> String,
         events: &[EventId],
     ) {
         self.add(-self.offline.get(param) * share.number(), fact, reason, events);
@@ -87,7 +99,7 @@ impl<'a> Sheet<'a> {
         (param, cap): (&'static str, &'static str),
         times: f64,
         fact: &'static str,
-        reason: String,
+        reason: impl FnOnce() -> String,
         events: &[EventId],
     ) {
         let amount = (self.offline.get(param) * times).min(self.offline.get(cap));
@@ -100,17 +112,17 @@ impl<'a> Sheet<'a> {
         param: &'static str,
         share: Share,
         fact: &'static str,
-        reason: String,
+        reason: impl FnOnce() -> String,
         events: &[EventId],
     ) {
         self.add(self.offline.get(param) * share.number(), fact, reason, events);
     }
 
-    /// What moves the value by less than half a thousandth is not worth a line.
-    fn add(&mut self, amount: f64, fact: &'static str, reason: String, events: &[EventId]) {
+    /// What moves the value by less than half a thousandth is not worth a line, nor the making of its reason.
+    fn add(&mut self, amount: f64, fact: &'static str, reason: impl FnOnce() -> String, events: &[EventId]) {
         let amount = whole(amount);
         if amount != 0 {
-            self.items.push((amount, note(fact, reason, events)));
+            self.items.push((amount, note(fact, reason(), events)));
         }
     }
 
@@ -169,7 +181,7 @@ mod tests {
             offline.params.insert("start".into(), start);
             let mut sheet = Sheet::new(&offline);
             for amount in amounts {
-                sheet.add(amount, "edit_calls_ok", String::new(), &[]);
+                sheet.add(amount, "edit_calls_ok", String::new, &[]);
             }
             let Reading::Scored { value, start, items, .. } = sheet.reading() else { unreachable!() };
             let sum: i64 = whole(start) + items.iter().map(|item| whole(item.amount)).sum::<i64>();
@@ -185,8 +197,8 @@ mod tests {
     fn the_end_of_the_scale_is_an_item_of_its_own() {
         let offline = Scorer::OutputQuality.defaults();
         let mut sheet = Sheet::new(&offline);
-        sheet.add(0.15, "verified", "up".into(), &[]);
-        sheet.add(0.2, "verified", "further up".into(), &[]);
+        sheet.add(0.15, "verified", || "up".into(), &[]);
+        sheet.add(0.2, "verified", || "further up".into(), &[]);
         let Reading::Scored { value, items, .. } = sheet.reading() else { unreachable!() };
         let lines: Vec<_> = items.iter().map(|item| (item.amount, item.reason.as_str())).collect();
         assert_eq!(lines, [(0.2, "further up"), (0.15, "up"), (-0.15, "cannot go above 1")]);

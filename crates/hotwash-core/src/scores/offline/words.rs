@@ -18,6 +18,9 @@ pub(super) fn choose<'a>(n: u64, (one, many): (&'a str, &'a str)) -> &'a str {
 /// "182,400".
 pub(super) fn number(n: u64) -> String {
     let digits = n.to_string();
+    if digits.len() < 4 {
+        return digits;
+    }
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
