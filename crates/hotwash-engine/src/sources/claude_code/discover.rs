@@ -2,7 +2,9 @@
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A transcript's file and what its metadata say.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,43 +40,82 @@ pub struct Discovery {
     pub problems: Vec<(PathBuf, String)>,
 }
 
+/// How many folders are looked at side by side: most of the time goes into waiting for the system.
+const THREADS: usize = 4;
+
 /// Looks for transcripts: a file is taken as it is, a folder is searched for `.jsonl` files at any depth.
 pub fn discover(places: &[PathBuf]) -> Discovery {
     let mut discovery = Discovery::default();
     for place in places {
         match fs::metadata(place) {
-            Ok(metadata) if metadata.is_dir() => walk(place, &mut discovery),
+            Ok(metadata) if metadata.is_dir() => search(place, &mut discovery),
             Ok(metadata) if metadata.is_file() => discovery.found.push(Found::new(place.clone(), &metadata)),
             Ok(_) => discovery.problems.push((place.clone(), "neither a file nor a folder".into())),
             Err(error) => discovery.problems.push((place.clone(), words(&error))),
         }
     }
-    discovery.found.sort_unstable();
+    // As a rule in order already: a folder is walked by name, which is how paths compare.
+    discovery.found.sort();
     discovery.found.dedup_by(|a, b| a.path == b.path);
     discovery
 }
 
-fn walk(folder: &Path, discovery: &mut Discovery) {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) => return discovery.problems.push((folder.to_path_buf(), words(&error))),
+/// Walks the folders in a folder side by side.
+fn search(place: &Path, discovery: &mut Discovery) {
+    let mut folders = Vec::new();
+    look_into(place, discovery, &mut |folder, _| folders.push(folder));
+    let next = AtomicUsize::new(0);
+    let walk_some = || {
+        let mut walked = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(folder) = folders.get(at) else { return walked };
+            let mut discovery = Discovery::default();
+            walk(folder, &mut discovery);
+            walked.push((at, discovery));
+        }
     };
-    for entry in entries {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                discovery.problems.push((folder.to_path_buf(), words(&error)));
-                continue;
+    let mut walked = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..THREADS.min(folders.len())).map(|_| scope.spawn(walk_some)).collect();
+        let mut walked = walk_some();
+        walked.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))));
+        walked
+    });
+    walked.sort_by_key(|(at, _)| *at);
+    for (_, Discovery { found, problems }) in walked {
+        discovery.found.extend(found);
+        discovery.problems.extend(problems);
+    }
+}
+
+fn walk(folder: &Path, discovery: &mut Discovery) {
+    look_into(folder, discovery, &mut |folder, discovery| walk(&folder, discovery));
+}
+
+/// Takes the transcripts that lie in a folder, by name, and shows the folders in it.
+fn look_into(folder: &Path, discovery: &mut Discovery, show: &mut dyn FnMut(PathBuf, &mut Discovery)) {
+    let mut entries = Vec::new();
+    match fs::read_dir(folder) {
+        Ok(found) => {
+            for entry in found {
+                match entry {
+                    Ok(entry) => entries.push((entry.file_name(), entry)),
+                    Err(error) => discovery.problems.push((folder.to_path_buf(), words(&error))),
+                }
             }
-        };
+        }
+        Err(error) => discovery.problems.push((folder.to_path_buf(), words(&error))),
+    }
+    entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    for (name, entry) in entries {
         let Ok(kind) = entry.file_type() else {
             continue;
         };
         if kind.is_dir() {
-            walk(&entry.path(), discovery);
+            show(entry.path(), discovery);
             continue;
         }
-        if !entry.file_name().as_encoded_bytes().ends_with(b".jsonl") {
+        if !name.as_encoded_bytes().ends_with(b".jsonl") {
             continue;
         }
         // A link is followed; the file behind it may be gone.
