@@ -1,6 +1,40 @@
 //! The domain of hotwash: what an event, a fact, a rubric, a score is, and the arithmetic on them.
 //!
 //! Nothing here does I/O, reads a clock or draws a random number: see `Cargo.toml`, which names nothing that could.
+//!
+//! The pipeline, as far as it is arithmetic:
+//!
+//! 1. A source tells [`Event`](sessions::Event)s, which borrow from the bytes of a transcript ([`text`]). They are told
+//!    in our words, whatever the agent.
+//! 2. A [`Ledger`](facts::Ledger) looks at each event once and folds it into [`Facts`](facts::Facts). What a command in
+//!    a shell does is read off its text by [`shell`], what tokens cost is looked up in [`prices`].
+//! 3. Where transcripts share events, [`sessions::copies`] says whose they are.
+//! 4. Words become [`Redacted`](redaction::Redacted) before they are kept or shown.
+//! 5. A judge ([`scores::offline`]) turns facts into a [`Score`](scores::Score) for each dimension of a
+//!    [`Rubric`](rubric::Rubric), and a [`Grade`](scores::Grade) follows from the scores.
+//!
+//! Finding transcripts, decoding them and keeping what comes out is the engine's.
+//!
+//! ```
+//! use hotwash_core::facts::Ledger;
+//! use hotwash_core::rubric::Rubric;
+//! use hotwash_core::scores::{Overall, offline};
+//! use hotwash_core::sessions::{Event, EventId, Kind, Origin, Prompt, PromptVia};
+//! use hotwash_core::prices;
+//!
+//! let mut ledger = Ledger::default();
+//! let origin = Origin { id: EventId(1), ..Origin::default() };
+//! let prompt = Prompt { words: "fix the parser", via: PromptVia::Typed, images: 0 };
+//! ledger.event(&Event { origin: &origin, kind: Kind::Prompt(prompt) });
+//!
+//! let facts = ledger.finish(prices::shipped());
+//! assert_eq!(facts.prompts.human_prompts.0, [EventId(1)]);
+//!
+//! // A prompt alone is too little to grade, which is not a grade of 0.
+//! let rubric = Rubric::shipped("v2").expect("it is built in");
+//! let grade = offline::grade(&facts, &rubric);
+//! assert_eq!(grade.overall, Overall::TooFew { present: 0, needed: 4 });
+//! ```
 
 pub mod facts;
 pub mod prices;
