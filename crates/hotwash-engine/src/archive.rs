@@ -16,8 +16,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// A file written within this time may still be rewritten in place.
 const HOT_NS: i64 = 24 * 3600 * 1_000_000_000;
-/// A file left alone for this long is cold.
-const COLD_NS: i64 = 7 * HOT_NS;
+/// A file left alone for this long is cold, and worth its own compressed copy.
+const COLD_NS: i64 = HOT_NS;
 /// A compromise of speed and size.
 const LEVEL: i32 = 3;
 
@@ -121,6 +121,28 @@ impl Archive {
             compressed.push(Archived { name, form: Form::Zstd, size: metadata.len(), ..entry.clone() });
         }
         compressed
+    }
+
+    /// Keeps the state to go on from when a transcript grows. It holds words as they were said, so it belongs here.
+    pub fn keep_state(&self, path: &str, version: u32, state: &[u8]) -> io::Result<()> {
+        let sum = xxh3_64(state).to_le_bytes();
+        fs::write(self.state_file(path, version), [&sum, state].concat())
+    }
+
+    /// The state that was kept, if it is whole.
+    pub fn state(&self, path: &str, version: u32) -> Option<Vec<u8>> {
+        let mut kept = fs::read(self.state_file(path, version)).ok()?;
+        let state = kept.split_off(8.min(kept.len()));
+        (kept == xxh3_64(&state).to_le_bytes()).then_some(state)
+    }
+
+    /// Drops the state of a transcript, which has to be read as a whole when it grows.
+    pub fn drop_state(&self, path: &str, version: u32) {
+        let _ = fs::remove_file(self.state_file(path, version));
+    }
+
+    fn state_file(&self, path: &str, version: u32) -> PathBuf {
+        self.folder.join(format!("{}.state", stem(path, version)))
     }
 
     /// Removes everything of some transcripts, given by place and version, also what a run that was killed left of them.

@@ -8,8 +8,8 @@ use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::sources::claude_code::{self, DECODER};
 use crate::stores::{Archived, Entry, FileState, Form, Holder, Role, Store, StoreError};
-use hotwash_core::facts::Facts;
 use hotwash_core::facts::calls::KeySet;
+use hotwash_core::facts::{Cited, Facts};
 use hotwash_core::prices::Prices;
 use hotwash_core::redaction::{Rules, redact, redact_facts};
 use hotwash_core::rubric::Rubric;
@@ -29,7 +29,11 @@ const BATCH: usize = 256;
 /// The bytes before the end of what was read by which a file that has only grown is recognised.
 const TAIL: u64 = 1024;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
-const GROWING_NS: i64 = 7 * 24 * 3600 * 1_000_000_000;
+const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
+/// A call without a result in a transcript that was written within this time may still be going on.
+const QUIET_NS: i64 = 30 * 60 * 1_000_000_000;
+/// Stands for the decoder of such a transcript, so that it is read again next time.
+const STILL_RUNNING: u32 = 0;
 /// How much of the archive a run compresses that had something to do anyway.
 const COMPRESS_BYTES: u64 = 32 << 20;
 /// A title is at most this long.
@@ -89,15 +93,11 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             ingested.unchanged += 1;
             continue;
         }
-        let checkpoint = match before {
-            Some(before) if before.decoder == DECODER && before.offset > 0 => store.checkpoint(&path)?,
-            _ => None,
-        };
         let archived = match before {
             Some(before) => store.archived(&path)?.into_iter().find(|kept| kept.version == before.version),
             None => None,
         };
-        jobs.push(Job { found, before, checkpoint, archived });
+        jobs.push(Job { found, before, archived });
     }
     if jobs.is_empty() {
         // An earlier run may have been interrupted before it came to this.
@@ -252,7 +252,6 @@ impl Batch {
 struct Job<'a> {
     found: &'a Found,
     before: Option<&'a FileState>,
-    checkpoint: Option<Vec<u8>>,
     archived: Option<Archived>,
 }
 
@@ -269,19 +268,18 @@ impl Job<'_> {
     fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<Done> {
         let mut file = File::open(&self.found.path)?;
         let grown = self.before.is_some_and(|before| before.offset > 0 && still_begins_so(&file, before));
-        let resumed: Option<Transcript> =
-            self.checkpoint.as_ref().filter(|_| grown).and_then(|state| postcard::from_bytes(state).ok());
+        let resumed = self.before.filter(|_| grown).and_then(|before| resume(setup.archive?, before));
         let resumes = resumed.is_some();
         let mut transcript = resumed.unwrap_or_default();
         let from = transcript.offset;
         let read_before = transcript.reading;
         file.seek(SeekFrom::Start(from))?;
 
-        let mut checkpoint = None;
-        let growing = setup.now_ns - self.found.mtime_ns < GROWING_NS;
-        transcript.read(&mut file, window, |state| {
-            if growing {
-                checkpoint = postcard::to_allocvec(state).ok();
+        let mut state = None;
+        let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
+        transcript.read(&mut file, window, |transcript| {
+            if age < GROWING_NS && setup.archive.is_some() {
+                state = postcard::to_allocvec(&(DECODER, transcript)).ok();
             }
         })?;
 
@@ -296,10 +294,17 @@ impl Job<'_> {
             decoder: DECODER,
             version: self.before.map_or(1, |before| before.version + u32::from(rewritten)),
         };
-        let archived = setup.archive.map(|archive| self.keep(archive, file.version, grown));
+        let archived = setup.archive.map(|archive| {
+            let kept = self.keep(archive, file.version, grown);
+            if let Some(state) = &state {
+                // Without it the transcript is read as a whole when it grows: slower, and as right.
+                let _ = archive.keep_state(&file.path, file.version, state);
+            }
+            kept
+        });
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
-        let entry = entry(file, None, rewritten, &transcript, checkpoint, setup);
+        let entry = entry(file, None, rewritten, &transcript, setup);
         Ok(Done { entry, reading, archived, bytes, grown: resumes })
     }
 
@@ -319,14 +324,18 @@ impl Job<'_> {
 
 /// What is kept of a transcript. Its role is found out unless it is known.
 fn entry(
-    file: FileState,
+    mut file: FileState,
     role: Option<Role>,
     rewritten: bool,
     transcript: &Transcript,
-    checkpoint: Option<Vec<u8>>,
     setup: &Setup<'_>,
 ) -> Entry {
-    let facts = transcript.ledger.finish(setup.prices);
+    let mut facts = transcript.ledger.finish(setup.prices);
+    if !facts.ending.ended_on_open_calls.is_empty() && setup.now_ns.saturating_sub(file.mtime_ns) < QUIET_NS {
+        // A call without a result is no end yet: the agent may be at it. It is looked at again once it is quiet.
+        facts.ending.ended_on_open_calls = Cited::default();
+        file.decoder = STILL_RUNNING;
+    }
     let role = role.unwrap_or_else(|| claude_code::role(file.path.as_ref(), transcript, &facts));
     let session = session(role, transcript, facts, setup).map(|session| {
         let grade = offline::grade(session.facts.get(), setup.rubric);
@@ -334,7 +343,7 @@ fn entry(
     });
     let reading = serde_json::to_string(&transcript.reading).unwrap_or_default();
     let keys = if session.is_some() { transcript.ledger.keys() } else { Vec::new() };
-    Entry { file, role, rewritten, reading, keys, checkpoint, session }
+    Entry { file, role, rewritten, reading, keys, session }
 }
 
 /// The session that comes of a transcript, if one does.
@@ -367,6 +376,13 @@ fn one_line(
 ) -> hotwash_core::redaction::Redacted<String> {
     let folded = text.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
     redact(&folded, rules).shorten(TITLE_CHARS)
+}
+
+/// The state that was kept of a transcript, if it fits what the store knows of it.
+fn resume(archive: &Archive, before: &FileState) -> Option<Transcript> {
+    let state = archive.state(&before.path, before.version)?;
+    let (decoder, transcript): (u32, Transcript) = postcard::from_bytes(&state).ok()?;
+    (decoder == DECODER && transcript.offset == before.offset).then_some(transcript)
 }
 
 /// Whether what was read before still stands at the beginning of a file.
@@ -452,8 +468,11 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
             continue;
         }
         let role = owns_nothing.then_some(Role::Copy);
-        // Without a checkpoint: when it grows it is read as a whole, and its copies are settled again.
-        let mut entry = entry(file.clone(), role, false, &transcript, None, setup);
+        // Without a state to go on from: when it grows it is read as a whole, and its copies are settled again.
+        if let Some(archive) = setup.archive {
+            archive.drop_state(&file.path, file.version);
+        }
+        let mut entry = entry(file.clone(), role, false, &transcript, setup);
         entry.keys.clone_from(&holder.keys);
         entries.push(entry);
     }

@@ -4,7 +4,7 @@
 //! whose first unshared event is earliest; a transcript with nothing of its own owns nothing.
 
 use super::{Key, Timestamp};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The records of one transcript that have an id, in order.
 pub type Records = Vec<(Key, Option<Timestamp>)>;
@@ -43,8 +43,9 @@ fn root(parent: &mut [usize], mut at: usize) -> usize {
 
 /// For each transcript of a group, the keys that belong to another one of it.
 pub fn foreign(group: &[Records]) -> Vec<Vec<Key>> {
+    let contained = contained(group);
     let mut holders: HashMap<Key, Vec<usize>> = HashMap::new();
-    for (at, records) in group.iter().enumerate() {
+    for (at, records) in group.iter().enumerate().filter(|(at, _)| !contained[*at]) {
         for (key, _) in records {
             let holders = holders.entry(*key).or_default();
             if holders.last() != Some(&at) {
@@ -55,7 +56,11 @@ pub fn foreign(group: &[Records]) -> Vec<Vec<Key>> {
     // The order of precedence: by the first event that nobody else holds, then by place in the group. One whose own
     // events have no time cannot be the earliest.
     let unshared = |at: usize| {
-        let mut own = group[at].iter().filter(|(key, _)| holders[key].len() == 1).map(|(_, time)| *time).peekable();
+        let mut own = group[at]
+            .iter()
+            .filter(|(key, _)| holders.get(key).is_some_and(|holders| *holders == [at]))
+            .map(|(_, time)| *time)
+            .peekable();
         match (own.peek().is_some(), own.flatten().next()) {
             (_, Some(time)) => (0, Some(time)),
             (true, None) => (1, None),
@@ -72,7 +77,7 @@ pub fn foreign(group: &[Records]) -> Vec<Vec<Key>> {
     let mut foreign = vec![Vec::new(); group.len()];
     for (at, records) in group.iter().enumerate() {
         for (key, _) in records {
-            let owner = holders[key].iter().copied().min_by_key(|&holder| rank[holder]);
+            let owner = holders.get(key).and_then(|holders| holders.iter().copied().min_by_key(|&holder| rank[holder]));
             if owner != Some(at) {
                 foreign[at].push(*key);
             }
@@ -81,6 +86,17 @@ pub fn foreign(group: &[Records]) -> Vec<Vec<Key>> {
         foreign[at].dedup();
     }
     foreign
+}
+
+/// Which transcripts hold nothing that another one of the group does not hold too. Of equal ones the first is kept.
+/// They own nothing, and must not make the events of the others look shared.
+fn contained(group: &[Records]) -> Vec<bool> {
+    let keys: Vec<HashSet<Key>> = group.iter().map(|records| records.iter().map(|(key, _)| *key).collect()).collect();
+    let within = |at: usize, other: usize| {
+        let smaller = keys[at].len() < keys[other].len() || keys[at].len() == keys[other].len() && other < at;
+        at != other && smaller && keys[at].is_subset(&keys[other])
+    };
+    (0..group.len()).map(|at| (0..group.len()).any(|other| within(at, other))).collect()
 }
 
 #[cfg(test)]
@@ -120,6 +136,14 @@ mod tests {
         assert_eq!(foreign(&[fork.clone(), original.clone()]), [vec![Key(1), Key(2)], vec![]]);
         fork.pop();
         assert_eq!(foreign(&[fork, original]), [vec![Key(1), Key(2)], vec![]]);
+    }
+
+    #[test]
+    fn a_stale_beginning_owns_nothing_beside_two_whole_copies() {
+        let whole = records(&[(1, 10), (2, 20), (3, 30)]);
+        let stale = records(&[(1, 10), (2, 20)]);
+        let foreign = foreign(&[stale, whole.clone(), whole]);
+        assert_eq!(foreign, [vec![Key(1), Key(2)], vec![], vec![Key(1), Key(2), Key(3)]]);
     }
 
     #[test]

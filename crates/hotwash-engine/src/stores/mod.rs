@@ -110,8 +110,6 @@ pub struct Entry {
     pub reading: String,
     /// Keys of its messages and prompts, by which copies are found.
     pub keys: Vec<Key>,
-    /// The state to go on from when the file grows.
-    pub checkpoint: Option<Vec<u8>>,
     /// The session that came of it, with its grade.
     pub session: Option<(Session, Grade)>,
 }

@@ -98,7 +98,6 @@ impl Sample {
             rewritten: false,
             reading: "{\"lines\":12}".into(),
             keys: vec![Key(self.name.len() as u64), Key(u64::MAX)],
-            checkpoint: Some(vec![0, 1, 255]),
             session: Some((session, grade)),
         }
     }
@@ -127,7 +126,6 @@ pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
         assert_eq!((&row.path, row.version), (&entry.file.path, entry.file.version));
         assert_eq!(store.file(&entry.file.path).unwrap().as_ref(), Some(&entry.file));
         assert_eq!(store.files().unwrap()[&entry.file.path], entry.file);
-        assert_eq!(store.checkpoint(&entry.file.path).unwrap(), entry.checkpoint);
     }
     let holders = store.holders().unwrap();
     assert_eq!((&holders[0].path, holders[0].role, &holders[0].keys), (&main.file.path, Role::Main, &main.keys));
@@ -138,7 +136,6 @@ pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
     assert_eq!((with.subagents, with.tokens.output), (2, 2 * own + 7));
     assert_eq!(names(&store.subagents(SAMPLE.recorded, "").unwrap()), ["b"]);
     assert_eq!(store.file("/elsewhere").unwrap(), None);
-    assert_eq!(store.checkpoint("/elsewhere").unwrap(), None);
 }
 
 pub(crate) fn putting_twice_is_putting_once(store: &mut Store) {
@@ -339,7 +336,6 @@ pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
     assert!(store.ungraded("other", "", "").unwrap().len() == 1);
     // The file is still known, so that it is not read again.
     assert_eq!(store.file("/t/a.jsonl").unwrap(), Some(entries[0].file.clone()));
-    assert_eq!(store.checkpoint("/t/a.jsonl").unwrap(), None);
     assert!(store.forget(&[id]).unwrap().is_empty());
 }
 

@@ -64,8 +64,9 @@ fn accepted(facts: &Facts) -> Option<Item> {
 
 /// The work was checked, and the person went on after the last change without complaint.
 fn verified(facts: &Facts) -> Option<Item> {
-    let went_on =
-        last(&facts.prompts.human_prompts).filter(|prompt| Some(*prompt) > last(&facts.edits.edit_calls_ok))?;
+    // A prompt after the run: one before it cannot be an answer to it.
+    let went_on = last(&facts.prompts.human_prompts)
+        .filter(|prompt| Some(*prompt) > last(&facts.edits.edit_calls_ok) && Some(*prompt) > last_green(facts))?;
     let content = reactions(facts, &facts.signals.failure_signals).is_empty();
     (facts.verification.verified == Some(true) && facts.prompts.turns >= 2 && content).then(|| {
         let reason = "a green run came after the last change and the person went on without complaint".to_owned();

@@ -15,6 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction,
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,6 +114,8 @@ impl Store {
             // SQLite itself would notice only when it misses something, and might write before that.
             return Err(StoreError::Damaged { path: path.display().to_string(), cause: "its end is missing".into() });
         }
+        // For the owner's eyes only; SQLite gives its helper files the same rights.
+        let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, &error))?;
         Store { connection, path: path.to_path_buf(), rules }.prepared()
@@ -226,17 +229,6 @@ impl Store {
     /// The version of its tables.
     pub fn schema(&self) -> Result<i64> {
         self.read(|connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0)))
-    }
-
-    /// The state to go on from when a file has grown.
-    pub fn checkpoint(&self, path: &str) -> Result<Option<Vec<u8>>> {
-        self.read(|connection| {
-            let found = connection
-                .prepare_cached("SELECT checkpoint FROM files WHERE path = ?1")?
-                .query_row([path], |row| row.get(0))
-                .optional()?;
-            Ok(found.flatten())
-        })
     }
 
     /// All transcripts whose events may be copies or have been copied, in the order of their paths.
@@ -433,7 +425,7 @@ impl Store {
                     "DELETE FROM archive WHERE path = ?1 AND version = ?2",
                     "DELETE FROM grades WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM sessions WHERE path = ?1 AND version = ?2",
-                    "UPDATE files SET session = NULL, role = 'forgotten', reading = '{}', checkpoint = NULL
+                    "UPDATE files SET session = NULL, role = 'forgotten', reading = '{}'
                      WHERE path = ?1 AND version = ?2",
                 ] {
                     transaction.prepare_cached(sql)?.execute(which)?;
@@ -548,7 +540,7 @@ fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -
 
 /// Keeps a transcript. Says which session it had before, if that is no longer its own.
 fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusqlite::Result<Option<String>> {
-    let Entry { file, role, rewritten, reading, keys, checkpoint, session } = entry;
+    let Entry { file, role, rewritten, reading, keys, session } = entry;
     let id = session.as_ref().map(|(session, _)| &session.id);
     // The same transcript under a new id: its first prompt has only now been written, or it turned out a copy.
     // A rewritten one is another transcript in the same place: the old session stays, and so does its archive.
@@ -569,7 +561,7 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusq
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, session,
-             reading, keys, checkpoint) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+             reading, keys) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             file.path,
@@ -583,8 +575,7 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusq
             role.name(),
             id.map(|id| &id.0),
             reading,
-            blob,
-            checkpoint
+            blob
         ])?;
     // A session that another transcript holds too is left alone until it is known whose it is.
     let elsewhere = match (owner, id) {

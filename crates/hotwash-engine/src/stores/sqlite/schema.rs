@@ -14,8 +14,7 @@ pub(super) const STEPS: &[&str] = &[r"
         role TEXT NOT NULL,
         session TEXT,
         reading TEXT NOT NULL,
-        keys BLOB NOT NULL,
-        checkpoint BLOB
+        keys BLOB NOT NULL
     );
 
     CREATE TABLE sessions (
@@ -33,7 +32,8 @@ pub(super) const STEPS: &[&str] = &[r"
         facts TEXT NOT NULL,
         progress TEXT NOT NULL
     );
-    CREATE INDEX sessions_by_time ON sessions (kind, to_ms);
+    -- In the order in which sessions are listed, so that listing the last few reads no others and sorts nothing.
+    CREATE INDEX sessions_by_time ON sessions (kind, to_ms DESC, id);
 
     -- Every column of the key says where a grade comes from; an empty text stands for 'has none'.
     CREATE TABLE grades (
