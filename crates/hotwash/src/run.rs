@@ -16,7 +16,7 @@ use hotwash_core::rubric::Rubric;
 use hotwash_engine::archive::Archive;
 use hotwash_engine::pipeline::{self, Ingested, Setup};
 use hotwash_engine::sources::claude_code::discover::{Discovery, Found, discover};
-use hotwash_engine::stores::{Query, Role, Row, Store, StoreError};
+use hotwash_engine::stores::{Query, Row, Store, StoreError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -176,9 +176,8 @@ impl<'a> Run<'a> {
     }
 
     fn ingest(&mut self, discovery: &Discovery) -> Result<(), StoreError> {
-        let known = self.store.outcomes()?;
-        let forgotten = |path: &str| known.get(path).is_some_and(|(role, _)| *role == Role::Forgotten);
-        let wanted = |found: &&Found| !forgotten(&found.path.to_string_lossy());
+        let forgotten = self.store.forgotten()?;
+        let wanted = |found: &&Found| forgotten.is_empty() || !forgotten.contains(&*found.path.to_string_lossy());
         let found: Vec<Found> = discovery.found.iter().filter(wanted).cloned().collect();
         let progress = Progress::new();
         let setup = Setup {

@@ -109,7 +109,7 @@ fn a_last_line_over_the_limit_may_yet_end() {
     let talk = short("s1", "a");
     let more = short("s1", "a").prompt("a7", "more").text()[talk.text().len()..].to_string();
     let long = "x".repeat(LONGEST_LINE + 1000);
-    let case = Case { archived: false, ..Case::with(&[("p/a.jsonl", &format!("{}{long}", talk.text()))]) };
+    let case = Case::with(&[("p/a.jsonl", &format!("{}{long}", talk.text()))]);
     assert_eq!(case.ingest().reading.oversized_lines, 1);
     case.append("p/a.jsonl", format!("xx\n{more}"));
     assert_eq!(case.ingest().grown, 1);

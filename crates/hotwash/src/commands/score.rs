@@ -8,7 +8,6 @@ use crate::run::{Input, Run};
 use crate::screen;
 use crate::screen::stdout;
 use crate::shapes;
-use serde_json::Value;
 
 pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> {
     let input = if args.paths.is_empty() { Input::Sources } else { Input::Paths(&args.paths) };
@@ -24,10 +23,15 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let counts = Counts::of(&run, &rows, &query)?;
     let exit = run.report();
     if args.json {
-        let mut document = shapes::head(&run, &window, &counts);
-        let sessions: Vec<Value> = rows.iter().map(|row| shapes::session(row, &run, args.facts)).collect();
-        document["sessions"] = Value::Array(sessions);
-        stdout(&shapes::document(&document))?;
+        // Session by session: a document of thousands would not fit beside itself in memory.
+        let head = shapes::document(&shapes::head(&run, &window, &counts));
+        stdout(&format!("{},\n  \"sessions\": [", head.trim_end().trim_end_matches('}').trim_end()))?;
+        for (at, row) in rows.iter().enumerate() {
+            let session = shapes::document(&shapes::session(row, &run, args.facts));
+            let indented = session.trim_end().replace('\n', "\n    ");
+            stdout(&format!("{}\n    {indented}", if at > 0 { "," } else { "" }))?;
+        }
+        stdout(if rows.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" })?;
     } else {
         let elapsed = Some(context.started.elapsed());
         stdout(&summary::draw(&run, screen, &window, &rows, &counts, elapsed))?;
@@ -36,7 +40,9 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let grades: Vec<u32> = rows.iter().filter_map(|row| row.grade.as_ref()?.overall.thousandths()).collect();
     let sum: u64 = grades.iter().map(|thousandths| u64::from(*thousandths)).sum();
     if grades.is_empty() {
-        screen::stderr("warning: no session was graded, so none is under --fail-under\n");
+        // A gate that passes on nothing is no gate.
+        screen::stderr("warning: no session was graded, so there is nothing to compare with --fail-under\n");
+        return Ok(Exit::Partly);
     } else if (sum as f64) < bar * 10.0 * grades.len() as f64 {
         let mean = sum as f64 / 10.0 / grades.len() as f64;
         screen::stderr(&format!("the mean overall score is {mean:.1}, under {bar}\n"));

@@ -230,8 +230,8 @@ fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
         match &score.reading {
             Reading::Scored { value, start, items, .. } => {
                 let (value, begin) = match value {
-                    Value::Number(number) => (format!("{number:.2}"), format!(", begins at {start:.2}")),
-                    Value::Level { label, .. } => (format!("{:.2} {label}", value.number()), String::new()),
+                    Value::Number(number) => (format!("{number:.3}"), format!(", begins at {start:.3}")),
+                    Value::Level { label, .. } => (format!("{:.3} {label}", value.number()), String::new()),
                 };
                 let _ = writeln!(
                     out,
@@ -241,7 +241,7 @@ fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
                     style.quiet(&format!("  (weight {weight:.2}{begin})"))
                 );
                 for item in items {
-                    let amount = if item.amount == 0.0 { "     ".into() } else { format!("{:+.2}", item.amount) };
+                    let amount = if item.amount == 0.0 { "      ".into() } else { format!("{:+.3}", item.amount) };
                     item_lines(&amount, &item.reason, &item.events, screen, out);
                 }
             }
@@ -255,7 +255,7 @@ fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
     }
 }
 
-/// "  -0.12  7 of 31 reads repeat an unchanged range  e41 e77 e80".
+/// "  -0.120  7 of 31 reads repeat an unchanged range  e41 e77 e80".
 fn item_lines(amount: &str, reason: &str, events: &[EventId], screen: &Screen, out: &mut String) {
     let room = screen.width.saturating_sub(4 + amount.len());
     let indent = " ".repeat(4 + amount.len());

@@ -110,11 +110,12 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
     let style = screen.style;
     let all: Vec<u32> = graded.iter().map(|(_, thousandths)| *thousandths).collect();
     let n = all.len();
-    let mean = all.iter().map(|t| f64::from(*t)).sum::<f64>() / n as f64 / 10.0;
-    let median = f64::from(all[(n - 1) / 2] + all[n / 2]) / 20.0;
+    // Cut like every other score on the screen, so that one session is its own mean.
+    let mean = points(all.iter().sum::<u32>() / n as u32);
+    let median = points((all[(n - 1) / 2] + all[n / 2]) / 2);
     let only = graded.iter().filter(|(row, _)| is_process_only(row)).count();
     let head = format!(
-        "OVERALL  mean {mean:.0} of 100   median {median:.0}   range {}-{}   n {n}",
+        "OVERALL  mean {mean} of 100   median {median}   range {}-{}   n {n}",
         points(all[0]),
         points(all[n - 1])
     );

@@ -213,16 +213,31 @@ impl Store {
         })
     }
 
-    /// What each file turned out to be and what reading it had to say, by its path.
+    /// What each file turned out to be and what reading it had to say, by its path. Where all was sound the counts of
+    /// lines are left out: they are many, and nobody asks for them.
     pub fn outcomes(&self) -> Result<HashMap<String, (Role, read::Reading)>> {
         self.read(|connection| {
             let mut statement = connection.prepare("SELECT path, role, reading FROM files")?;
             let rows = statement.query_map([], |row| {
-                let role = Role::from_name(&row.get::<_, String>(1)?);
-                let reading = serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default();
+                let role = Role::from_name(row.get_ref(1)?.as_str()?);
+                let reading = row.get_ref(2)?.as_str()?;
+                let sound = |count: &str| reading.contains(count);
+                let reading = if sound("\"malformed_lines\":0,") && sound("\"oversized_lines\":0}") {
+                    read::Reading::default()
+                } else {
+                    serde_json::from_str(reading).unwrap_or_default()
+                };
                 Ok((row.get(0)?, (role, reading)))
             })?;
             rows.collect()
+        })
+    }
+
+    /// Paths of the transcripts whose sessions were forgotten.
+    pub fn forgotten(&self) -> Result<HashSet<String>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare("SELECT path FROM files WHERE role = 'forgotten'")?;
+            statement.query_map([], |row| row.get(0))?.collect()
         })
     }
 
@@ -287,9 +302,12 @@ impl Store {
     pub fn sessions(&self, query: &Query) -> Result<Vec<Row>> {
         self.read(|connection| {
             let children = children(connection, query.since)?;
+            // Said so that the index by time can be used.
+            let kind = if query.subagents { "?4" } else { "s.kind = 'main' AND NOT ?4" };
+            let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
             let sql = format!(
-                "{SELECT_ROW} WHERE (?2 IS NULL OR s.to_ms >= ?2) AND (?3 IS NULL OR s.from_ms < ?3)
-                 AND (?4 OR s.kind = 'main') ORDER BY s.to_ms DESC, s.id"
+                "{SELECT_ROW} WHERE {kind} AND {since} AND (?3 IS NULL OR s.from_ms < ?3)
+                 ORDER BY s.to_ms DESC, s.id"
             );
             let mut statement = connection.prepare(&sql)?;
             let since = query.since.map(|at| at.0);
@@ -361,8 +379,8 @@ impl Store {
     /// Sessions that have no grade under a rubric by this version of the offline judge.
     pub fn ungraded(&self, rubric_hash: &str, judge: &str, judge_version: &str) -> Result<Vec<(SessionId, Facts)>> {
         self.read(|connection| {
-            let sql = "SELECT id, facts FROM sessions WHERE id NOT IN
-                       (SELECT session FROM grades WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3)";
+            let sql = "SELECT id, facts FROM sessions WHERE NOT EXISTS (SELECT 1 FROM grades
+                       WHERE session = id AND rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3)";
             let mut statement = connection.prepare(sql)?;
             let rows = statement.query_map([rubric_hash, judge, judge_version], |row| {
                 let facts: String = row.get(1)?;
