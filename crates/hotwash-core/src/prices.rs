@@ -87,10 +87,37 @@ impl Prices {
 
     /// What a message cost, or nothing if the model has no price. Zero tokens cost nothing whatever the model.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<Picodollars> {
+        self.of(model).cost(usage)
+    }
+
+    /// The prices of a model, for asking often.
+    pub fn of(&self, model: &str) -> PricesOf<'_> {
+        PricesOf(self.find(model))
+    }
+    /// A model by its id, without a provider's prefix, a date, or a variant mark.
+    fn find(&self, model: &str) -> Option<&[Price]> {
+        let name = model.rsplit(['/', ':']).find(|part| part.contains("claude")).unwrap_or(model);
+        let name = name.strip_prefix("anthropic.").unwrap_or(name);
+        let name = name.split(['[', '@']).next().unwrap_or(name);
+        let undated = name
+            .rsplit_once('-')
+            .filter(|(_, date)| date.len() == 8 && date.bytes().all(|digit| digit.is_ascii_digit()))
+            .map_or(name, |(name, _)| name);
+        self.models.get(name).or_else(|| self.models.get(undated)).map(Vec::as_slice)
+    }
+}
+
+/// The prices of one model, if it has any.
+#[derive(Clone, Copy, Debug)]
+pub struct PricesOf<'a>(Option<&'a [Price]>);
+
+impl PricesOf<'_> {
+    /// What a message cost, or nothing if the model has no price. Zero tokens cost nothing whatever the model.
+    pub fn cost(&self, usage: &Usage) -> Option<Picodollars> {
         if usage.context() + usage.output == 0 {
             return Some(Picodollars(0));
         }
-        let prices = self.find(model)?;
+        let prices = self.0?;
         let price = prices.iter().rev().find(|price| usage.context() > price.above).or(prices.first())?;
         let part = |tokens: u64, dollars: f64| Picodollars(tokens.saturating_mul((dollars * 1e6).round() as u64));
         let hour = usage.cache_write_1h.min(usage.cache_write);
@@ -102,18 +129,6 @@ impl Prices {
             part(usage.output, price.output),
         ];
         Some(parts.into_iter().fold(Picodollars(0), Picodollars::plus))
-    }
-
-    /// A model by its id, without a provider's prefix, a date, or a variant mark.
-    fn find(&self, model: &str) -> Option<&[Price]> {
-        let name = model.rsplit(['/', ':']).find(|part| part.contains("claude")).unwrap_or(model);
-        let name = name.strip_prefix("anthropic.").unwrap_or(name);
-        let name = name.split(['[', '@']).next().unwrap_or(name);
-        let undated = name
-            .rsplit_once('-')
-            .filter(|(_, date)| date.len() == 8 && date.bytes().all(|digit| digit.is_ascii_digit()))
-            .map_or(name, |(name, _)| name);
-        self.models.get(name).or_else(|| self.models.get(undated)).map(Vec::as_slice)
     }
 }
 

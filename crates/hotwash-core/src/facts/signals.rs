@@ -91,10 +91,17 @@ fn language(words: &str) -> Option<String> {
     if prose.iter().map(|word| word.len()).sum::<usize>() < 12 {
         return None;
     }
-    // Telling languages apart in earnest costs more than reading the rest of the transcript, and most prompts are
-    // plain ASCII, where a few small words tell as much.
-    if prose.iter().all(|word| word.is_ascii()) {
-        return by_small_words(&prose).map(str::to_string);
+    // Telling languages apart in earnest costs more than reading the rest of the transcript, and in most prompts a few
+    // small words tell as much. Where hardly a letter is beyond ASCII, and no small word is known, nothing would.
+    if let Some(language) = by_small_words(&prose) {
+        return Some(language.to_string());
+    }
+    let letters = |beyond: bool| {
+        let counts = |c: &char| c.is_alphabetic() && c.is_ascii() != beyond;
+        prose.iter().flat_map(|word| word.chars()).filter(counts).count()
+    };
+    if letters(true) * 20 < letters(false) {
+        return None;
     }
     let info = DETECTOR.detect(&prose.join(" "))?;
     (info.is_reliable() || info.confidence() > 0.5).then(|| info.lang().code().to_string())

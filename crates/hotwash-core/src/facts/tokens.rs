@@ -229,11 +229,12 @@ impl TokenFold {
 
     fn cost<'s>(&self, prices: &Prices, messages: impl Iterator<Item = &'s (u16, Usage)>) -> Cost {
         let mut cost = Cost::default();
+        let lists: Vec<_> = self.models.iter().map(|model| prices.of(model)).collect();
         for (model, usage) in messages {
-            let model = &self.models[usize::from(*model)];
-            match prices.cost(model, usage) {
+            let at = usize::from(*model);
+            match lists[at].cost(usage) {
                 Some(price) => cost.known = cost.known.plus(price),
-                None => cost.add(&Cost { unpriced: vec![model.to_string()], ..Cost::default() }),
+                None => cost.add(&Cost { unpriced: vec![self.models[at].to_string()], ..Cost::default() }),
             }
         }
         cost

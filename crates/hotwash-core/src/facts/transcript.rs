@@ -3,7 +3,7 @@
 use super::Fold;
 use super::calls::Step;
 use super::value::facts;
-use crate::sessions::{Event, EventId, Key, Kind, Timestamp};
+use crate::sessions::{Event, EventId, Key, Kind, Origin, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// How much of a prompt or an answer is kept, in bytes.
@@ -73,6 +73,7 @@ pub struct Transcript {
     agent: Option<String>,
     cwds: Vec<(String, u64)>,
     first_record: Option<Key>,
+    last_record: Option<(EventId, Option<Key>)>,
     first_prompt: Option<(EventId, Option<Key>)>,
     prompts: Vec<Key>,
     from: Option<Timestamp>,
@@ -86,6 +87,24 @@ impl Fold for Transcript {
 
     fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
         let origin = event.origin;
+        // Two records glued on one line share the line, not the id.
+        if self.last_record != Some((origin.id, origin.key)) {
+            self.last_record = Some((origin.id, origin.key));
+            self.envelope(origin);
+        }
+        self.told(event);
+    }
+
+    fn finish(&self) -> TranscriptFacts {
+        let mut facts = self.facts.clone();
+        facts.session_ids = self.sessions.len() as u64;
+        facts
+    }
+}
+
+impl Transcript {
+    /// What all events of a record share.
+    fn envelope(&mut self, origin: &Origin<'_>) {
         if !origin.version.is_empty() && !self.facts.versions.last().is_some_and(|version| origin.version.is(version)) {
             let version = origin.version.to_str();
             if !self.facts.versions.iter().any(|known| *known == version) {
@@ -115,6 +134,10 @@ impl Fold for Transcript {
         if self.first_record.is_none() {
             self.first_record = origin.key;
         }
+    }
+
+    fn told(&mut self, event: &Event<'_>) {
+        let origin = event.origin;
         match &event.kind {
             Kind::Prompt(prompt) => {
                 let words = kept(prompt.words);
@@ -150,14 +173,6 @@ impl Fold for Transcript {
         }
     }
 
-    fn finish(&self) -> TranscriptFacts {
-        let mut facts = self.facts.clone();
-        facts.session_ids = self.sessions.len() as u64;
-        facts
-    }
-}
-
-impl Transcript {
     /// Who, where and when.
     pub fn identity(&self) -> Identity {
         let cwd = self.cwds.iter().rev().max_by_key(|(_, records)| *records);

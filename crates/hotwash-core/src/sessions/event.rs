@@ -32,7 +32,7 @@ impl Key {
     /// The key of an id.
     pub fn of(id: Text<'_>) -> Key {
         // An id is hashed as recorded unless it holds something to decode, which no client writes.
-        if id.raw().iter().all(|byte| byte.is_ascii() && *byte != b'\\') {
+        if id.raw().is_ascii() && memchr::memchr(b'\\', id.raw()).is_none() {
             return Key(xxh3_64(id.raw()));
         }
         Key(xxh3_64(id.to_str().as_bytes()))

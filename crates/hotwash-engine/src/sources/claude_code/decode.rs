@@ -12,10 +12,10 @@ use hotwash_core::text::{Body, Text};
 use std::borrow::Cow;
 
 /// Tells `tell` the events of a record, in order.
-pub(crate) fn events(record: &Record<'_>, line: u32, tell: &mut dyn FnMut(&Event<'_>)) {
+pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mut dyn FnMut(&Event<'_>)) {
     let origin = Origin {
         id: EventId(line),
-        key: (!record.uuid.is_empty()).then(|| Key::of(record.uuid)),
+        key,
         at: Timestamp::parse(&plain(record.timestamp)),
         cwd: record.cwd,
         version: record.version,

@@ -211,8 +211,9 @@ pub(crate) fn read_line(
             break;
         }
         objects += 1;
-        if record.uuid.is_empty() || seen.insert(Key::of(record.uuid)) {
-            decode::events(&record, number, tell);
+        let key = (!record.uuid.is_empty()).then(|| Key::of(record.uuid));
+        if key.is_none_or(|key| seen.insert(key)) {
+            decode::events(&record, key, number, tell);
         } else {
             reading.duplicate_lines += 1;
         }
