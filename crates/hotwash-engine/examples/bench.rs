@@ -67,10 +67,10 @@ Usage: bench --corpus DIR --hotwash BIN --newlines BIN --work DIR [--one DIR] [-
         fn command(&self, job: Job) -> Option<Command> {
             let (program, args, claude): (_, &[&str], _) = match job {
                 Job::Newlines => (&self.newlines, &[], &self.corpus),
-                Job::First => (&self.hotwash, &["score", "--since", "all", "--json"], &self.corpus),
+                Job::First => (&self.hotwash, &[], &self.corpus),
                 Job::Second => (&self.hotwash, &[], &self.corpus),
                 Job::Ccusage => (self.ccusage.as_ref()?, &["daily", "--offline", "--json"], &self.corpus),
-                Job::OneFile => (&self.hotwash, &["score", "--since", "all", "--json"], self.one.as_ref()?),
+                Job::OneFile => (&self.hotwash, &[], self.one.as_ref()?),
             };
             let mut command = Command::new(program);
             // An empty home: nothing but the corpus is read, by any of them.

@@ -1,8 +1,8 @@
 //! Transcripts kept beside the store, because the agent deletes its own after a month.
 //!
-//! Keeping costs next to nothing: where the file system can share blocks, a transcript is cloned; else a cold one is
-//! linked (another name of the same file, which survives its deletion) and a hot one, which may still be rewritten in
-//! place, is copied. What has gone cold is compressed later, in small portions, which also makes it independent of the
+//! Keeping costs next to nothing: a cold transcript is linked (another name of the same file, which survives its
+//! deletion); a hot one, which may still be rewritten in place, is cloned where the file system can share blocks, and
+//! copied where not. What has gone cold is compressed later, in small portions, which also makes it independent of the
 //! original. The archive is the owner's: nothing in it is redacted, nothing of it leaves the machine.
 
 use crate::sources::claude_code::discover::Found;

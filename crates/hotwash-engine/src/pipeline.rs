@@ -16,7 +16,7 @@ use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::{Key, Session, SessionId, copies};
 use hotwash_core::text::Text;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -492,9 +492,4 @@ fn compress(store: &mut Store, setup: &Setup<'_>) {
             let _ = archive.remove(entry.name.trim_end_matches(".zst"));
         }
     }
-}
-
-/// How many files of each role the store knows, for reports that must add up.
-pub fn roles(store: &Store) -> Result<BTreeMap<Role, u64>, StoreError> {
-    store.roles()
 }

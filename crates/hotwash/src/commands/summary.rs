@@ -112,7 +112,7 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
     let n = all.len();
     // Cut like every other score on the screen, so that one session is its own mean.
     let mean = points(all.iter().sum::<u32>() / n as u32);
-    let median = points((all[(n - 1) / 2] + all[n / 2]) / 2);
+    let median = points(all[(n - 1) / 2].midpoint(all[n / 2]));
     let only = graded.iter().filter(|(row, _)| is_process_only(row)).count();
     let head = format!(
         "OVERALL  mean {mean} of 100   median {median}   range {}-{}   n {n}",
