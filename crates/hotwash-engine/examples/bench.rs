@@ -67,8 +67,7 @@ Usage: bench --corpus DIR --hotwash BIN --newlines BIN --work DIR [--one DIR] [-
         fn command(&self, job: Job) -> Option<Command> {
             let (program, args, claude): (_, &[&str], _) = match job {
                 Job::Newlines => (&self.newlines, &[], &self.corpus),
-                Job::First => (&self.hotwash, &[], &self.corpus),
-                Job::Second => (&self.hotwash, &[], &self.corpus),
+                Job::First | Job::Second => (&self.hotwash, &[], &self.corpus),
                 Job::Ccusage => (self.ccusage.as_ref()?, &["daily", "--offline", "--json"], &self.corpus),
                 Job::OneFile => (&self.hotwash, &[], self.one.as_ref()?),
             };
