@@ -112,9 +112,12 @@ fn stdin_is_graded_and_not_kept() {
 fn what_is_no_transcript_is_counted_and_named() {
     let home = Home::empty();
     fs::write(home.path("work/binary.jsonl"), [0u8, 159, 146, 150].repeat(50)).unwrap();
-    let names = ["empty.jsonl", "codex-rollout.jsonl", "not-json.jsonl", "bang-command.jsonl"].map(fixture);
+    let names = ["empty.jsonl", "codex-rollout.jsonl", "not-json.jsonl", "bang-command.jsonl"];
+    for name in names {
+        fs::copy(fixture(name), home.path("work").join(name)).unwrap();
+    }
     let mut args = vec!["score", "binary.jsonl"];
-    args.extend(names.iter().map(|path| path.to_str().unwrap()));
+    args.extend(names);
     assert_snapshot!(home.run(&args));
 }
 
