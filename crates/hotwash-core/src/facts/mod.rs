@@ -4,16 +4,23 @@
 //! in one pass; its state can be put away and taken up again when a transcript grows. How things are counted is said on
 //! each fact; `docs/facts.md` is generated from there.
 
+mod asks;
 pub mod calls;
 pub mod claims;
 pub mod edits;
 pub mod ending;
+pub mod goal;
+pub mod heard;
 pub mod manual;
 pub mod pace;
 pub mod parallel;
+mod phrases;
 pub mod prompts;
+mod reactions;
 pub mod reads;
+mod settle;
 pub mod signals;
+pub mod speech;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tokens;
@@ -23,6 +30,7 @@ pub mod value;
 pub mod verification;
 
 pub use calls::{OpenCall, Status, Step};
+pub use signals::SignalFacts;
 pub use tokens::{Cost, Tokens};
 pub use transcript::{Identity, Words};
 pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
@@ -101,7 +109,9 @@ macro_rules! groups {
 
             /// The facts so far.
             pub fn finish(&self, prices: &Prices) -> Facts {
-                Facts { $($name: finished!($name, self, prices),)* }
+                let mut facts = Facts { $($name: finished!($name, self, prices),)* };
+                settle::settle(&mut facts, self.transcript.words());
+                facts
             }
         }
     };
@@ -117,7 +127,8 @@ groups! {
     ending: ending::Ending => ending::EndingFacts, "How it ended";
     tokens: tokens::TokenFold => tokens::TokenFacts, "Messages, tokens, cost";
     pace: pace::Pace => pace::PaceFacts, "Time";
-    signals: signals::Signals => signals::SignalFacts, "What people said of it";
+    signals: signals::Signals => signals::SignalFacts, "What people said";
+    goal: goal::Goal => goal::GoalFacts, "What the goal is judged by";
     transcript: transcript::Transcript => transcript::TranscriptFacts, "The transcript";
 }
 
