@@ -6,6 +6,7 @@ use super::Fold;
 use super::calls::{OpenCall, Status, Step};
 use super::value::{Cited, facts};
 use crate::sessions::{ApiError, Event, EventId, Key, Kind, Tool};
+use crate::shell;
 use serde::{Deserialize, Serialize};
 
 facts! {
@@ -20,6 +21,10 @@ facts! {
         /// Why: the session was ended in the middle of the work.
         /// Blind: a session that is still running looks the same; so does one that waits for a permission.
         ended_on_open_calls: Cited,
+        /// Those of them that commit or push.
+        /// Why: the work itself was over; some tools record a transcript while they commit.
+        /// Blind: as above.
+        ended_on_open_commit: Cited,
         /// Tool errors after which no tool call worked.
         /// Why: nothing that was done afterwards can have resolved them.
         /// Blind: an error that was passed over while other calls went on.
@@ -66,6 +71,8 @@ pub struct Ending {
     /// The message under way and its calls without a result.
     message: Option<Key>,
     open: Vec<(Key, EventId)>,
+    /// Those of them that commit.
+    commits: Vec<EventId>,
     errors: Vec<EventId>,
     stands: Stands,
     /// A question or a plan waits for the person.
@@ -127,6 +134,9 @@ impl Fold for Ending {
         EndingFacts {
             ended_on_api_error: Cited(self.api_error.into_iter().collect()),
             ended_on_open_calls: Cited(self.open.iter().map(|(_, id)| *id).collect()),
+            ended_on_open_commit: Cited(
+                self.open.iter().map(|(_, id)| *id).filter(|id| self.commits.contains(id)).collect(),
+            ),
             unresolved_errors: Cited(self.errors.clone()),
             ended_without_answer: self.stands_so(|stands| matches!(stands, Stands::Unanswered(_))),
             ended_on_interrupt: self.stands_so(|stands| matches!(stands, Stands::Interrupted(_))),
@@ -176,6 +186,10 @@ impl Ending {
         if self.message != Some(call.message) {
             self.message = Some(call.message);
             self.open.clear();
+            self.commits.clear();
+        }
+        if call.tool == Tool::Shell && shell::git_commit(&call.command) {
+            self.commits.push(call.id);
         }
         if !matches!(call.tool, Tool::AskPerson | Tool::Plan) {
             self.open.push((call.key, call.id));
@@ -185,6 +199,7 @@ impl Ending {
 
 #[cfg(test)]
 mod tests {
+    use super::Cited;
     use crate::facts::testing::facts_of;
     use crate::sessions::EventId;
 
@@ -232,7 +247,7 @@ mod tests {
         ] {
             let ending = facts_of(story).ending;
             let ended = [&ending.ended_without_answer, &ending.ended_on_interrupt, &ending.last_answer];
-            assert_eq!(ended.map(|it| it.count()), [unanswered, interrupted, answered], "{story}");
+            assert_eq!(ended.map(Cited::count), [unanswered, interrupted, answered], "{story}");
         }
     }
 

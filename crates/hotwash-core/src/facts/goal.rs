@@ -44,6 +44,10 @@ facts! {
         /// Why: only a run after it says anything about the work as it stands.
         /// Blind: changes made through the shell.
         last_source_edit: Cited,
+        /// The last shell command that worked.
+        /// Why: what was asked for before it may have been done there.
+        /// Blind: whether it was.
+        last_command: Cited,
         /// The first call before any edit that may have changed something by other means: a shell command that does
         /// more than read and check, a subagent, a tool that we do not know, a person's own command.
         /// Why: where there is none and no edit, nothing was changed.
@@ -75,6 +79,7 @@ pub struct Goal {
     facts: GoalFacts,
     edits: KeyMap<u64, Vec<EventId>>,
     crash: Option<EventId>,
+    last_command: Option<EventId>,
     changed: bool,
 }
 
@@ -93,6 +98,7 @@ impl Fold for Goal {
                 tool if tool.edits() => self.edited(call),
                 Tool::Shell => {
                     self.crash = None;
+                    self.last_command = Some(call.id);
                     self.ran(call);
                 }
                 Tool::Plan if outcome.body.head(200).contains("approved your plan") => {
@@ -119,6 +125,7 @@ impl Fold for Goal {
         let mut facts = self.facts.clone();
         facts.repeated_edits.0 = self.edits.values().filter(|edits| edits.len() >= TRIES).cloned().collect();
         facts.repeated_edits.0.sort_unstable();
+        facts.last_command = Cited(self.last_command.into_iter().collect());
         facts.ended_on_crash = Cited(self.crash.into_iter().collect());
         facts
     }

@@ -5,11 +5,12 @@
 //! "look at") yields to what is asked beside it. Of several sentences, one that wants work done outweighs one that
 //! wants to know.
 
-use super::asks::CUES;
-use super::phrases::{Found, Phrases, before, behind, sentence_before, turned_round};
-use super::reactions;
+use super::phrases::{Found, Phrases, bare, before, behind, sentence_before, turned_round};
 use super::speech::Speech;
 use std::sync::LazyLock;
+
+pub(super) const ASKS: &str = include_str!("../../data/phrases/asks.txt");
+pub(super) const REACTIONS: &str = include_str!("../../data/phrases/reactions.txt");
 
 /// What a prompt asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +38,22 @@ pub enum Ask {
 }
 
 impl Ask {
+    fn of(name: &str) -> Option<Ask> {
+        Some(match name {
+            "question" => Ask::Question,
+            "investigation" => Ask::Investigation,
+            "review" => Ask::Review,
+            "plan" => Ask::Plan,
+            "small_change" => Ask::SmallChange,
+            "bug_fix" => Ask::BugFix,
+            "feature" => Ask::Feature,
+            "refactor" => Ask::Refactor,
+            "change" => Ask::Change,
+            "symptom" => Ask::Symptom,
+            _ => return None,
+        })
+    }
+
     /// Something is to be different afterwards.
     pub fn wants_change(self) -> bool {
         matches!(self, Ask::SmallChange | Ask::BugFix | Ask::Feature | Ask::Refactor | Ask::Change)
@@ -45,7 +62,7 @@ impl Ask {
 
 /// How a cue counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+enum Manner {
     /// Wherever it stands.
     Plain,
     /// Not as a noun ("the fix") and not in a condition ("if I add it").
@@ -58,13 +75,30 @@ pub(super) enum Manner {
     Void,
 }
 
+impl Manner {
+    fn of(name: &str) -> Option<Manner> {
+        Some(match name {
+            "plain" => Manner::Plain,
+            "verb" => Manner::Verb,
+            "lead" => Manner::Lead,
+            "soft" => Manner::Soft,
+            "void" => Manner::Void,
+            _ => return None,
+        })
+    }
+}
+
 /// How a person's words take what was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
     /// It was accepted.
     Accepted,
-    /// It does not work, and the person is tired of it.
+    /// The person is tired of it.
     Frustrated,
+    /// What was done does not work.
+    Broken,
+    /// What was done is not right yet.
+    Corrected,
     /// The goal was given up.
     Abandoned,
 }
@@ -74,6 +108,8 @@ pub enum Reaction {
 pub struct Heard {
     /// What it asks for.
     pub ask: Option<Ask>,
+    /// It says that something is wrong, whatever it asks for.
+    pub symptom: bool,
     /// How it takes what was done.
     pub reaction: Option<Reaction>,
     /// It gives leave to do what was proposed.
@@ -97,6 +133,28 @@ enum Meaning {
     Ask(Ask, Manner),
 }
 
+impl Meaning {
+    /// What the phrases of a section mean.
+    fn of(section: &str) -> Option<Meaning> {
+        if let Some((ask, manner)) = section.split_once(' ') {
+            return Some(Meaning::Ask(Ask::of(ask)?, Manner::of(manner)?));
+        }
+        Some(match section {
+            "accepted" => Meaning::Reaction(Reaction::Accepted),
+            "frustrated" => Meaning::Reaction(Reaction::Frustrated),
+            "broken" => Meaning::Reaction(Reaction::Broken),
+            "corrected" => Meaning::Reaction(Reaction::Corrected),
+            "abandoned" => Meaning::Reaction(Reaction::Abandoned),
+            "go_ahead" => Meaning::GoAhead,
+            "commit" => Meaning::Commit,
+            "tests_later" => Meaning::TestsLater,
+            "limits" => Meaning::Limits,
+            "hands_off" => Meaning::HandsOff,
+            _ => return None,
+        })
+    }
+}
+
 /// Acceptance is short; a long text is a task.
 const SHORT: usize = 160;
 /// "Thanks" at the end of a request is a courtesy; at its beginning it is a word on what was done.
@@ -106,33 +164,25 @@ const BRIEF: usize = 240;
 
 /// Hears what somebody said.
 pub fn heard(speech: &Speech<'_>) -> Heard {
-    static MEANINGS: LazyLock<Phrases<Meaning>> = LazyLock::new(|| {
-        let reactions = [
-            (Meaning::Reaction(Reaction::Accepted), reactions::ACCEPTED),
-            (Meaning::Reaction(Reaction::Frustrated), reactions::FRUSTRATED),
-            (Meaning::Reaction(Reaction::Abandoned), reactions::ABANDONED),
-            (Meaning::GoAhead, reactions::GO_AHEAD),
-            (Meaning::Commit, reactions::COMMIT),
-            (Meaning::TestsLater, reactions::TESTS_LATER),
-            (Meaning::Limits, reactions::LIMITS),
-            (Meaning::HandsOff, reactions::HANDS_OFF),
-        ];
-        let cues = CUES.iter().map(|(ask, manner, phrases)| (Meaning::Ask(*ask, *manner), *phrases));
-        Phrases::new(reactions.into_iter().chain(cues))
-    });
+    static MEANINGS: LazyLock<Phrases<Meaning>> = LazyLock::new(|| Phrases::new(&[ASKS, REACTIONS], Meaning::of));
     let words: &str = &speech.words;
     let short = words.chars().take(SHORT + 1).count() <= SHORT;
     let mut heard = Heard::default();
-    let (mut frustrated, mut abandoned, mut hands_off) = (false, false, false);
-    let mut accepted = None;
+    // The heaviest complaint counts.
+    let mut complaint: Option<Reaction> = None;
+    let (mut accepted, mut hands_off) = (None, false);
     let mut cues = Vec::new();
     for found in MEANINGS.find(words) {
         match found.meaning {
-            Meaning::Reaction(Reaction::Frustrated) => frustrated = true,
-            Meaning::Reaction(Reaction::Abandoned) => abandoned |= !turned_round(words, found.start),
+            Meaning::Reaction(Reaction::Abandoned) if turned_round(words, found.start) => {}
             Meaning::Reaction(Reaction::Accepted) => {
                 if short && accepted.is_none() && accepts(words, &found) {
                     accepted = Some(found.start);
+                }
+            }
+            Meaning::Reaction(reaction) => {
+                if complaint.is_none_or(|known| weight(reaction) > weight(known)) {
+                    complaint = Some(reaction);
                 }
             }
             Meaning::GoAhead => heard.go_ahead |= words.len() <= BRIEF && !turned_round(words, found.start),
@@ -145,15 +195,24 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
     }
     // The shortest way to say it.
     heard.commit |= matches!(words.trim_end_matches(['.', '!']), "commit" | "push" | "merge" | "提交" | "コミット");
-    heard.ask = asked(words, cues, hands_off);
-    heard.reaction = if frustrated {
-        Some(Reaction::Frustrated)
-    } else if abandoned {
-        Some(Reaction::Abandoned)
-    } else {
-        accepted.filter(|at| heard.ask.is_none() || *at <= OPENING_BYTES).map(|_| Reaction::Accepted)
-    };
+    (heard.ask, heard.symptom) = asked(words, cues, hands_off);
+    // What goes with a commit ("and update the description") is no further work.
+    if heard.commit && matches!(heard.ask, Some(Ask::Change | Ask::SmallChange)) {
+        heard.ask = None;
+    }
+    let accepts = accepted.filter(|at| heard.ask.is_none() || *at <= OPENING_BYTES).map(|_| Reaction::Accepted);
+    heard.reaction = complaint.or(accepts);
     heard
+}
+
+fn weight(reaction: Reaction) -> u32 {
+    match reaction {
+        Reaction::Accepted => 0,
+        Reaction::Corrected => 1,
+        Reaction::Abandoned => 2,
+        Reaction::Broken => 3,
+        Reaction::Frustrated => 4,
+    }
 }
 
 /// Whether a word of acceptance is meant so: no wish ("would be great"), no "thanks, but".
@@ -163,7 +222,7 @@ fn accepts(words: &str, found: &Found<Meaning>) -> bool {
     const NOT: &[&str] = &["nicht", "kein", "keine", "not", "if", "wenn", "pas", "si", "to", "no", "não"];
     const BUT: &[&str] = &["but", "however", "except", "although", "aber", "mais", "pero", "mas", "sauf", "salvo"];
     let rest = words.get(found.end..).unwrap_or_default();
-    let but = rest.split_whitespace().any(|word| BUT.contains(&super::phrases::bare(word)));
+    let but = rest.split_whitespace().any(|word| BUT.contains(&bare(word)));
     let but = but || ["但", "不过", "でも", "しかし", "けど"].iter().any(|word| rest.contains(word));
     !but && !turned_round(words, found.start)
         && !before(words, found.start, 2, WISHES)
@@ -178,8 +237,8 @@ struct Cue {
     end: usize,
 }
 
-/// What a prompt asks for, from its cues.
-fn asked(words: &str, mut cues: Vec<Cue>, hands_off: bool) -> Option<Ask> {
+/// What a prompt asks for, and whether it says that something is wrong, from its cues.
+fn asked(words: &str, mut cues: Vec<Cue>, hands_off: bool) -> (Option<Ask>, bool) {
     // The longest cue at a place stands for it: "make sure" is no "make".
     cues.sort_unstable_by_key(|cue| (cue.start, std::cmp::Reverse(cue.end)));
     let mut covered = 0;
@@ -201,8 +260,10 @@ fn asked(words: &str, mut cues: Vec<Cue>, hands_off: bool) -> Option<Ask> {
             (sentence, decided) = (start, false);
         }
         match cue.manner {
-            _ if cue.ask == Ask::Symptom || decided => {}
-            Manner::Soft => soft = soft.or(Some(cue.ask)),
+            _ if cue.ask == Ask::Symptom => {}
+            // A small thing tells more than a look.
+            Manner::Soft => soft = soft.filter(|_| cue.ask != Ask::SmallChange).or(Some(cue.ask)),
+            _ if decided => {}
             _ => {
                 asks.push(cue.ask);
                 decided = true;
@@ -213,9 +274,13 @@ fn asked(words: &str, mut cues: Vec<Cue>, hands_off: bool) -> Option<Ask> {
         asks.retain(|ask| !ask.wants_change());
         soft = Some(Ask::Investigation);
     }
+    (weighed(&asks, soft, symptom, hands_off).or_else(|| asks_on(words)), symptom)
+}
+
+/// What several sentences ask for together.
+fn weighed(asks: &[Ask], soft: Option<Ask>, symptom: bool, hands_off: bool) -> Option<Ask> {
     let first = |wanted: fn(&Ask) -> bool| asks.iter().copied().find(wanted);
-    let work = first(|ask| ask.wants_change() || matches!(ask, Ask::Plan | Ask::Review));
-    match work {
+    match first(|ask| ask.wants_change() || matches!(ask, Ask::Plan | Ask::Review)) {
         // "Change it, it crashes" and "it crashes, add a check" are about the crash.
         Some(Ask::Change) if symptom => return Some(Ask::BugFix),
         // "Add a comment": what is changed tells the size.
@@ -223,26 +288,37 @@ fn asked(words: &str, mut cues: Vec<Cue>, hands_off: bool) -> Option<Ask> {
         Some(work) => return Some(work),
         None => {}
     }
-    let wonders = first(|ask| *ask == Ask::Investigation).or_else(|| first(|ask| *ask == Ask::Question));
-    match (wonders, soft) {
-        (Some(Ask::Question), _) if symptom => Some(Ask::Investigation),
-        (Some(wonders), _) => Some(wonders),
-        (None, _) if symptom && !hands_off => Some(Ask::BugFix),
-        (None, Some(soft)) => Some(soft),
-        (None, None) => words.trim_end().ends_with(['?', '？']).then_some(Ask::Question),
+    match first(|ask| *ask == Ask::Investigation).or_else(|| first(|ask| *ask == Ask::Question)) {
+        Some(Ask::Question) if symptom => Some(Ask::Investigation),
+        Some(wonders) => Some(wonders),
+        None if symptom && !hands_off => Some(Ask::BugFix),
+        None => soft,
     }
+}
+
+fn asks_on(words: &str) -> Option<Ask> {
+    words.trim_end().ends_with(['?', '？']).then_some(Ask::Question)
 }
 
 /// Whether a cue counts where it stands.
 fn stands(words: &str, cue: &Cue) -> bool {
+    #[rustfmt::skip]
     const ARTICLES: &[&str] = &[
         "the", "a", "an", "this", "that", "these", "those", "my", "your", "our", "their", "its", "last", "any", "each",
         "every", "no", "first", "of", "new", "is", "was", "been", "by", "on", "in", "as", "per", "for", "with",
     ];
+    #[rustfmt::skip]
+    const FILLERS: &[&str] = &[
+        "and", "but", "so", "ok", "okay", "hm", "hmm", "also", "now", "then", "well", "question", "q", "yes", "no", "oh",
+        "ah", "hi", "hey", "hello", "please", "thanks", "", "und", "aber", "et", "mais", "y", "pero", "e", "mas",
+    ];
     const CONDITIONS: &[&str] =
         &["if", "when", "don't", "not", "without", "never", "didn't", "did", "doesn't", "won't"];
     match cue.manner {
-        Manner::Lead => sentence_before(words, cue.start).split_whitespace().count() <= 2,
+        Manner::Lead => {
+            let mut before = sentence_before(words, cue.start).split_whitespace();
+            before.all(|word| FILLERS.contains(&bare(word)))
+        }
         Manner::Verb => {
             !before(words, cue.start, 1, ARTICLES)
                 && !before(words, cue.start, 3, CONDITIONS)
@@ -272,15 +348,16 @@ mod tests {
         for (words, expected) in [
             ("thanks, that works", Some(Reaction::Accepted)),
             ("Perfect!", Some(Reaction::Accepted)),
-            ("still broken :(", Some(Reaction::Frustrated)),
+            ("still broken :(", Some(Reaction::Broken)),
             ("never mind, I'll do it myself", Some(Reaction::Frustrated)),
             ("let’s try something else", Some(Reaction::Abandoned)),
-            ("funktioniert nicht", Some(Reaction::Frustrated)),
+            ("funktioniert nicht", Some(Reaction::Broken)),
             ("Danke, passt", Some(Reaction::Accepted)),
-            ("ça ne marche pas", Some(Reaction::Frustrated)),
+            ("ça ne marche pas", Some(Reaction::Broken)),
             ("gracias!", Some(Reaction::Accepted)),
-            ("ainda não funciona", Some(Reaction::Frustrated)),
-            ("还是不行", Some(Reaction::Frustrated)),
+            ("ainda não funciona", Some(Reaction::Broken)),
+            ("还是不行", Some(Reaction::Broken)),
+            ("that's wrong", Some(Reaction::Corrected)),
             ("ありがとう", Some(Reaction::Accepted)),
             ("now add a greatest common divisor", None),
             ("the superclass needs a method", None),
@@ -323,6 +400,7 @@ mod tests {
             ("fix the typo in the readme", Some(BugFix)),
             ("can you add a comment there?", Some(SmallChange)),
             ("rename it to cleanup", Some(SmallChange)),
+            ("can you add a standard license?", Some(SmallChange)),
             ("the login fails on Safari, please fix it", Some(BugFix)),
             ("make lint is showing errors, can you take a look?", Some(BugFix)),
             ("make test fails", Some(BugFix)),

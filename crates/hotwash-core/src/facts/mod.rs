@@ -4,7 +4,6 @@
 //! in one pass; its state can be put away and taken up again when a transcript grows. How things are counted is said on
 //! each fact; `docs/facts.md` is generated from there.
 
-mod asks;
 pub mod calls;
 pub mod claims;
 pub mod edits;
@@ -16,7 +15,6 @@ pub mod pace;
 pub mod parallel;
 mod phrases;
 pub mod prompts;
-mod reactions;
 pub mod reads;
 mod settle;
 pub mod signals;

@@ -5,11 +5,11 @@
 //! resolved.
 
 use super::Fold;
-use super::calls::Step;
+use super::calls::{Status, Step};
 use super::heard::{Ask, Heard, Reaction, heard};
 use super::speech::{Speech, speech};
 use super::value::{Cited, facts};
-use crate::sessions::{Event, EventId, Kind};
+use crate::sessions::{Event, EventId, Kind, Tool};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -38,7 +38,8 @@ facts! {
         /// Why: a session that ends so did not reach its goal.
         /// Blind: as above; irony.
         failure_signals: Cited,
-        /// Those of them that complain.
+        /// Those of them that complain. That something does not work is a complaint only after something was changed, and
+        /// a correction only until something is changed again.
         /// Why: one of the four signals that a goal was missed.
         /// Blind: as above.
         frustration_signals: Cited,
@@ -68,6 +69,10 @@ facts! {
         /// Why: a feature may be complete without them if the person says so.
         /// Blind: a habit that nobody mentions.
         tests_deferred: Cited,
+        /// Prompts that say that something is wrong, whatever they ask for.
+        /// Why: a session that opens so and changes something is about mending it.
+        /// Blind: as `completion_signals`.
+        reported_symptoms: Cited,
         /// Prompts that came with a stack trace, a failing test or an error message.
         /// Why: a report of what went wrong.
         /// Blind: a failure told in prose; pictures.
@@ -149,8 +154,12 @@ pub struct Signals {
     /// What stated the goal first: a prompt, an approved plan, a command.
     opened: bool,
     turn: usize,
+    /// Something was changed, or may have been.
+    worked: bool,
     /// Complaints with the turn they opened.
     complaints: Vec<(usize, EventId)>,
+    /// Corrections that nothing was changed after.
+    corrections: Vec<(usize, EventId)>,
     /// The same for giving up.
     abandoned: Vec<(usize, EventId)>,
     words: String,
@@ -159,8 +168,16 @@ pub struct Signals {
 impl Fold for Signals {
     type Facts = SignalFacts;
 
-    fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
+    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
         let id = event.origin.id;
+        match step {
+            Step::Called(call) => self.worked |= call.tool == Tool::Subagent,
+            Step::Ended { call: Some(call), status: Status::Ok, .. } if call.tool.edits() => {
+                self.worked = true;
+                self.corrections.clear();
+            }
+            _ => {}
+        }
         match &event.kind {
             Kind::Prompt(prompt) => {
                 self.turn += 1;
@@ -201,6 +218,8 @@ impl Fold for Signals {
             Cited(recent.map(|(_, id)| *id).collect())
         };
         facts.frustration_signals = recent(&self.complaints);
+        facts.frustration_signals.0.extend(recent(&self.corrections).0);
+        facts.frustration_signals.0.sort_unstable();
         facts.abandonment_signals = recent(&self.abandoned);
         facts.natural_language = language(&self.words);
         facts
@@ -209,7 +228,7 @@ impl Fold for Signals {
 
 impl Signals {
     fn said(&mut self, id: EventId, speech: &Speech<'_>, pictures: bool) {
-        let Heard { ask, reaction, go_ahead, commit, tests_later, limits } = heard(speech);
+        let Heard { ask, symptom, reaction, go_ahead, commit, tests_later, limits } = heard(speech);
         let facts = &mut self.facts;
         if let Some(ask) = ask {
             facts.asked(ask).push(id);
@@ -224,6 +243,7 @@ impl Signals {
         mark(go_ahead, &mut facts.go_aheads);
         mark(tests_later, &mut facts.tests_deferred);
         mark(speech.pasted_error, &mut facts.reported_errors);
+        mark(symptom || speech.pasted_error, &mut facts.reported_symptoms);
         mark(limits || names_a_place, &mut facts.scope_given);
         let much = speech.words.len() >= MUCH_BYTES;
         mark(speech.pasted || pictures || names_a_place || much, &mut facts.context_given);
@@ -233,8 +253,8 @@ impl Signals {
             self.opened = true;
             let reaction = match reaction {
                 Some(Reaction::Accepted) => ACCEPTED,
-                Some(Reaction::Frustrated | Reaction::Abandoned) => COMPLAINT,
-                None => OTHER,
+                Some(Reaction::Frustrated | Reaction::Broken | Reaction::Corrected) => COMPLAINT,
+                Some(Reaction::Abandoned) | None => OTHER,
             };
             facts.opening_reaction = Some(reaction.to_owned());
             return;
@@ -242,8 +262,10 @@ impl Signals {
         match reaction {
             Some(Reaction::Accepted) => facts.completion_signals.push(id),
             Some(Reaction::Frustrated) => self.complaints.push((self.turn, id)),
+            Some(Reaction::Broken) if self.worked => self.complaints.push((self.turn, id)),
+            Some(Reaction::Corrected) => self.corrections.push((self.turn, id)),
             Some(Reaction::Abandoned) => self.abandoned.push((self.turn, id)),
-            None => {}
+            Some(Reaction::Broken) | None => {}
         }
     }
 }
@@ -357,9 +379,9 @@ mod tests {
 
     #[test]
     fn a_complaint_counts_only_near_the_end() {
-        let late = facts_of("e1 user fix it\n e2 user still broken\n e3 user hm\n e4 user go on");
+        let late = facts_of("e1 user fix it\n e2 user ugh\n e3 user hm\n e4 user go on");
         assert_eq!(late.signals.failure_signals.count(), 1);
-        let early = facts_of("e1 user fix it\n e2 user still broken\n e3 user a\n e4 user b\n e5 user c");
+        let early = facts_of("e1 user fix it\n e2 user ugh\n e3 user a\n e4 user b\n e5 user c");
         assert!(early.signals.failure_signals.is_empty());
     }
 

@@ -44,6 +44,13 @@ pub fn speech(prompt: &str) -> Speech<'_> {
     speech
 }
 
+/// A prompt's own words as they were written, line by line.
+pub fn as_written(prompt: &str) -> String {
+    let mut words = String::new();
+    own_words(prompt, &mut words, &mut Speech::default());
+    words
+}
+
 /// The beginning of a prompt and, where it is long, its end, both cut at a line or a space.
 fn ends(prompt: &str) -> (&str, &str) {
     if prompt.len() <= HEAD_BYTES + TAIL_BYTES {
@@ -137,13 +144,11 @@ fn is_pasted(line: &str) -> bool {
     };
     let second = bytes.get(1).copied().unwrap_or_default();
     match first {
-        b'>' => true,
+        b'>' | b'{' | b'}' | b'|' => true,
         b'<' => second == b'/' || second.is_ascii_alphabetic() && trimmed.trim_end().ends_with('>'),
-        b'{' | b'}' => true,
         b'@' => second == b'@',
-        b'$' | b'%' | b'#' if second == b' ' && first != b'#' => true,
+        b'$' | b'%' => second == b' ',
         b'+' | b'-' => trimmed.starts_with("+++ ") || trimmed.starts_with("--- ") || second == b'\t',
-        b'|' => true,
         // A time in front is a log.
         b'0'..=b'9' => bytes.len() >= 8 && (is_date(bytes) || is_clock(bytes)),
         b'[' => bytes.len() >= 9 && (is_date(&bytes[1..]) || is_clock(&bytes[1..])),
