@@ -196,6 +196,8 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
     // The shortest way to say it.
     heard.commit |= matches!(words.trim_end_matches(['.', '!']), "commit" | "push" | "merge" | "提交" | "コミット");
     (heard.ask, heard.symptom) = asked(words, cues, hands_off);
+    // "If I commit now, what happens?" wants to know.
+    heard.commit &= !matches!(heard.ask, Some(Ask::Question | Ask::Investigation));
     // What goes with a commit ("and update the description") is no further work.
     if heard.commit && matches!(heard.ask, Some(Ask::Change | Ask::SmallChange)) {
         heard.ask = None;
