@@ -302,6 +302,16 @@ fn asks_on(words: &str) -> Option<Ask> {
     words.trim_end().ends_with(['?', '？']).then_some(Ask::Question)
 }
 
+/// "What we create" tells; "can we create" asks.
+fn told(words: &str, at: usize) -> bool {
+    const PRONOUNS: &[&str] = &["i", "you", "we", "they", "it", "he", "she"];
+    #[rustfmt::skip]
+    const MODALS: &[&str] = &["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"];
+    let mut before = sentence_before(words, at).split_whitespace().rev().map(bare);
+    before.next().is_some_and(|word| PRONOUNS.contains(&word))
+        && before.next().is_none_or(|word| !MODALS.contains(&word))
+}
+
 /// Whether a cue counts where it stands.
 fn stands(words: &str, cue: &Cue) -> bool {
     #[rustfmt::skip]
@@ -323,6 +333,7 @@ fn stands(words: &str, cue: &Cue) -> bool {
         }
         Manner::Verb => {
             !before(words, cue.start, 1, ARTICLES)
+                && !told(words, cue.start)
                 && !before(words, cue.start, 3, CONDITIONS)
                 // A part of a name: `--add`, `run.sh`, "test-repo".
                 && !words.get(..cue.start).unwrap_or_default().ends_with(['-', '_', '.', '/', '`', '"', '<'])
@@ -409,6 +420,7 @@ mod tests {
             ("implement dark mode", Some(Feature)),
             ("Look at TASK.md and start implementing it", Some(Feature)),
             ("can we add a column for the branch?", Some(Change)),
+            ("it breaks on the files that we create, I get an error", Some(BugFix)),
             ("let's completely remove the start command", Some(Change)),
             ("refactor the parser", Some(Refactor)),
             ("simplify the code added in this branch", Some(Refactor)),

@@ -156,6 +156,12 @@ fn a_report_with_a_change_after_it_is_a_bug_fix() {
 }
 
 #[test]
+fn a_plan_that_is_written_down_is_a_plan() {
+    let story = "e1 command /plan\n e2 user  I want to replace the key\n e3 Write  plan.md +one +two\n e4 created";
+    assert_eq!(intent(story), Intent::Plan);
+}
+
+#[test]
 fn hands_off_is_no_change() {
     assert_eq!(intent("e1 user  check if we can remove the flag, don't change anything"), Intent::Investigation);
 }
