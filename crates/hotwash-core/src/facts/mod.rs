@@ -68,7 +68,6 @@ macro_rules! groups {
         /// Establishes all facts in one pass.
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
         pub struct Ledger {
-            calls: calls::Calls,
             $($name: $fold,)*
         }
 
@@ -93,10 +92,9 @@ macro_rules! groups {
         }
 
         impl Ledger {
-            /// Looks at the next event.
-            pub fn event(&mut self, event: &Event<'_>) {
-                let Ledger { calls, $($name,)* } = self;
-                calls.event(event, |event, step| { $($name.event(event, step);)* });
+            /// Looks at the next event and its part in the story of a call.
+            pub fn step(&mut self, event: &Event<'_>, step: &Step<'_>) {
+                $(self.$name.event(event, step);)*
             }
 
             /// The facts so far.

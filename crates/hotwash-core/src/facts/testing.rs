@@ -9,13 +9,15 @@
 //! e6 says  done                    the agent's prose
 //! e7 compact                       an automatic compaction
 //! e8 overloaded                    a request that failed for good
+//! e9 slash /clear                  a command; `queued` is a prompt while it works, `approves` a plan approved
 //! ```
 //! `@12` at the end of a line is a time in seconds.
 
-use super::{Facts, Ledger};
+use super::Facts;
 use crate::prices;
+use crate::sessions::topic::ByWords;
 use crate::sessions::{
-    ApiError, Call, Change, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Prompt, PromptVia,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Pieces, Prompt, PromptVia,
     Timestamp, Tool,
 };
 use crate::text::{Body, Text};
@@ -23,7 +25,13 @@ use std::collections::VecDeque;
 
 /// The facts of a story.
 pub(crate) fn facts_of(story: &str) -> Facts {
-    let mut ledger = Ledger::default();
+    let mut pieces = Pieces::whole();
+    tell(story, |event| pieces.event(event, &ByWords));
+    pieces.ledger().finish(prices::shipped())
+}
+
+/// Tells `listen` the events of a story.
+pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
     let mut open: VecDeque<(Key, Vec<String>)> = VecDeque::new();
     let mut message = 0;
     for line in story.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -42,13 +50,18 @@ pub(crate) fn facts_of(story: &str) -> Facts {
             cwd: Text::plain("/work"),
             ..Origin::default()
         };
-        let mut tell = |kind| ledger.event(&Event { origin: &origin, kind });
+        let mut tell = |kind| listen(&Event { origin: &origin, kind });
         match verb {
             "user" => {
                 tell(Kind::Prompt(Prompt { words: rest, via: PromptVia::Typed, images: 0 }));
             }
             "says" => tell(Kind::Says(Text::plain(rest))),
             "compact" => tell(Kind::Compaction(Compaction::Auto)),
+            "approves" => tell(Kind::PlanApproval(Body::One(Text::plain(rest)))),
+            "queued" => {
+                tell(Kind::Prompt(Prompt { words: rest, via: PromptVia::Queued, images: 0 }));
+            }
+            "slash" => tell(Kind::Command { name: Text::plain(rest), via: CommandVia::User }),
             "interrupt" => tell(Kind::Interrupt),
             "overloaded" => tell(Kind::ApiError(ApiError::Final(Body::One(Text::plain("overloaded"))))),
             "ok" | "error" | "created" => {
@@ -75,7 +88,6 @@ pub(crate) fn facts_of(story: &str) -> Facts {
             }
         }
     }
-    ledger.finish(prices::shipped())
 }
 
 fn tool(name: &str) -> Tool {

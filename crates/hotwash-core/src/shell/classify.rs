@@ -92,7 +92,7 @@ fn mutates(command: &str, depth: usize) -> bool {
 }
 
 /// `git`'s subcommand and what follows it, past `-C dir` and `-c key=value`.
-fn git_subcommand<'s, 'a>(segment: &'s Segment<'a>) -> Option<(&'s str, &'s [Cow<'a, str>])> {
+pub(super) fn git_subcommand<'s, 'a>(segment: &'s Segment<'a>) -> Option<(&'s str, &'s [Cow<'a, str>])> {
     if segment.program() != Some("git") {
         return None;
     }

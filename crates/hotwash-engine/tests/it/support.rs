@@ -92,7 +92,8 @@ impl Case {
         let connection = self.connection();
         connection
             .execute_batch(
-                "CREATE TRIGGER refuse BEFORE DELETE ON unsettled BEGIN SELECT raise(ABORT, 'not now'); END;",
+                "CREATE TRIGGER refuse BEFORE INSERT ON files WHEN EXISTS (SELECT 1 FROM files WHERE path = new.path)
+                 BEGIN SELECT raise(ABORT, 'not now'); END;",
             )
             .unwrap();
         connection

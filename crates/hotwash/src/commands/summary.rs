@@ -15,7 +15,6 @@ use crate::window::Window;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_core::sessions::EventId;
-use hotwash_engine::pipeline::open_transcript;
 use hotwash_engine::stores::Row;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -218,8 +217,7 @@ fn evidence(loss: &Loss<'_>, row: &Row, run: &Run<'_>, screen: &Screen) -> Strin
 
 /// What an event of a session says, if its transcript can still be read.
 fn quote(event: EventId, row: &Row, run: &Run<'_>) -> Option<String> {
-    let mut input = open_transcript(&run.store, run.archive.as_ref(), &row.path, row.version).ok()??;
-    let quote = timeline::quote(&mut *input, event, &run.rules).ok()??;
+    let quote = timeline::quote(&|tell| run.tell(row, tell), event, &run.rules).ok()??;
     // Files of the project are named from its folder on.
     Some(line(&quote.replace(&format!("{}/", row.session.project.as_str()), "")))
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::stores::Query;
 use crate::pipeline::{Setup, ingest};
 use crate::sources::claude_code::discover::discover;
 use crate::stores::suite::{rules, store_suite};

@@ -1,0 +1,347 @@
+//! Reading sessions back: lists, windows, single ones.
+
+use super::error::json_error;
+use super::files::pieces;
+use super::{Result, Store};
+use crate::stores::{Lookup, Query, Row, StoredPart, Usage};
+use hotwash_core::facts::{Cost, Facts, Tokens};
+use hotwash_core::redaction::{redact_facts, restore};
+use hotwash_core::scores::{Grade, Provenance, Reading, Score, offline};
+use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The columns of a row, in the order in which [`Store::row`] reads them.
+const SELECT_ROW: &str = "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms,
+    s.to_ms, s.open, g.overall, g.readings, s.facts, s.progress FROM sessions s
+    LEFT JOIN grades g ON g.origin = ?1 AND g.session = s.id";
+
+impl Store {
+    /// Sessions, the latest first.
+    pub fn sessions(&self, query: &Query) -> Result<Vec<Row>> {
+        let origin = self.offline(&query.rubric_hash)?;
+        let elsewhere = match query.paths {
+            Some(_) => self.joined()?,
+            None => HashMap::new(),
+        };
+        self.read(|connection| {
+            // Said so that the index by time can be used.
+            let kind = if query.subagents { "?4" } else { "s.kind = 'main' AND NOT ?4" };
+            let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
+            let sql = format!(
+                "{SELECT_ROW} WHERE {kind} AND {since} AND (?3 IS NULL OR s.from_ms < ?3)
+                 ORDER BY s.to_ms DESC, s.id"
+            );
+            let mut statement = connection.prepare(&sql)?;
+            let since = query.since.map(|at| at.0);
+            let until = query.until.map(|at| at.0);
+            let mut rows = statement.query(params![origin.as_ref().map(|(id, _)| id), since, until, query.subagents])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                if let Some(paths) = &query.paths {
+                    let named = |path: &str| paths.binary_search_by(|named| named.as_str().cmp(path)).is_ok();
+                    let parts = elsewhere.get(row.get_ref(0)?.as_str()?);
+                    if !named(row.get_ref(1)?.as_str()?)
+                        && !parts.is_some_and(|parts| parts.iter().any(|part| named(&part.path)))
+                    {
+                        continue;
+                    }
+                }
+                if let Some(project) = &query.project
+                    && !restore(row.get_ref(6)?.as_str()?, &self.rules).as_str().contains(project.as_str())
+                {
+                    continue;
+                }
+                found.push(self.row(row, origin.as_ref().map(|(_, provenance)| provenance), query.without_facts)?);
+            }
+            if !query.without_facts {
+                add_subagents(connection, &mut found)?;
+            }
+            Ok(found)
+        })
+    }
+
+    /// The end of the newest session, by which windows are anchored.
+    pub fn newest(&self, query: &Query) -> Result<Option<Timestamp>> {
+        if query.project.is_some() || query.paths.is_some() {
+            let query = Query { since: None, subagents: false, without_facts: true, ..query.clone() };
+            return Ok(self.sessions(&query)?.first().and_then(|row| row.session.to));
+        }
+        self.read(|connection| {
+            let sql = "SELECT max(to_ms) FROM sessions WHERE kind = 'main' AND (?1 IS NULL OR from_ms < ?1)";
+            let newest = connection.query_row(sql, [query.until.map(|at| at.0)], |row| row.get::<_, Option<i64>>(0))?;
+            Ok(newest.map(Timestamp))
+        })
+    }
+
+    /// The session whose id begins so; `last` is the latest one. A piece that was joined is found under its session.
+    pub fn lookup(&self, prefix: &str, rubric_hash: &str) -> Result<Lookup> {
+        let mut ids: Vec<String> = self.read(|connection| {
+            if prefix == "last" {
+                let sql = "SELECT id FROM sessions WHERE kind = 'main' ORDER BY to_ms DESC, id LIMIT 1";
+                return connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect();
+            }
+            // The agent's own ids are accepted too: that is what people find in file names.
+            let sql = "SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1
+                       UNION SELECT id FROM sessions WHERE kind = 'main' AND length(?1) >= 4
+                           AND substr(recorded, 1, length(?1)) = ?1
+                       UNION SELECT id FROM sessions WHERE length(?1) >= 4 AND agent = ?1 LIMIT 9";
+            let prefix = prefix.to_ascii_lowercase();
+            connection.prepare(sql)?.query_map([prefix], |row| row.get(0))?.collect()
+        })?;
+        if ids.is_empty() {
+            let prefix = prefix.to_ascii_lowercase();
+            let is_meant = |part: &StoredPart| {
+                part.id.0.starts_with(&prefix) || prefix.len() >= 4 && part.recorded.starts_with(&prefix)
+            };
+            ids.extend(self.joined()?.into_iter().filter(|(_, parts)| parts.iter().any(is_meant)).map(|(id, _)| id));
+            ids.sort();
+        }
+        match &ids[..] {
+            [] => Ok(Lookup::None),
+            [id] => Ok(Lookup::One(Box::new(self.by_id(id, rubric_hash)?))),
+            _ => Ok(Lookup::Many(ids.into_iter().map(SessionId).collect())),
+        }
+    }
+
+    fn by_id(&self, id: &str, rubric_hash: &str) -> Result<Row> {
+        let origin = self.offline(rubric_hash)?;
+        self.read(|connection| {
+            let sql = format!("{SELECT_ROW} WHERE s.id = ?2");
+            let (number, provenance) = (origin.as_ref().map(|(id, _)| id), origin.as_ref().map(|(_, from)| from));
+            let mut row =
+                connection.query_row(&sql, params![number, id], |row| self.row(row, provenance, false).map(|row| [row]))?;
+            add_subagents(connection, &mut row)?;
+            let [row] = row;
+            Ok(row)
+        })
+    }
+
+    /// Sessions of the subagents that a session spawned.
+    pub fn subagents(&self, row: &Row, rubric_hash: &str) -> Result<Vec<Row>> {
+        let origin = self.offline(rubric_hash)?;
+        self.read(|connection| {
+            let mut found = Vec::new();
+            for transcript in Spawning::of(connection, row)? {
+                let sql =
+                    format!("{SELECT_ROW} WHERE s.kind = 'subagent' AND s.recorded = ?2 ORDER BY s.from_ms, s.id");
+                let mut statement = connection.prepare(&sql)?;
+                let mut rows = statement.query(params![origin.as_ref().map(|(id, _)| id), transcript.recorded])?;
+                while let Some(child) = rows.next()? {
+                    let child = self.row(child, origin.as_ref().map(|(_, provenance)| provenance), false)?;
+                    if transcript.spawned(child.session.from) {
+                        found.push(child);
+                    }
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Sessions that have no grade under a rubric by this version of the offline judge.
+    pub fn ungraded(&self, rubric_hash: &str, judge: &str, judge_version: &str) -> Result<Vec<(SessionId, Facts)>> {
+        self.read(|connection| {
+            let sql = "SELECT id FROM origins WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3";
+            let origin: Option<i64> = connection
+                .prepare_cached(sql)?
+                .query_row([rubric_hash, judge, judge_version], |row| row.get(0))
+                .optional()?;
+            let count = |sql: &str| connection.query_row(sql, [origin], |row| row.get::<_, i64>(0));
+            // Grades outlive sessions that were joined to others, so equal counts prove nothing; fewer grades would.
+            let sessions = count("SELECT count(*) FROM sessions WHERE ?1 IS ?1")?;
+            if sessions == 0 {
+                return Ok(Vec::new());
+            }
+            let sql = "SELECT id, facts FROM sessions WHERE id NOT IN (SELECT session FROM grades WHERE origin IS ?1)";
+            let mut statement = connection.prepare(sql)?;
+            let rows = statement.query_map([origin], |row| {
+                let facts = serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(|error| json_error(&error))?;
+                Ok((SessionId(row.get(0)?), facts))
+            })?;
+            rows.collect()
+        })
+    }
+
+    /// The pieces of a session, in order of time. Empty where its transcript has been replaced since.
+    pub fn parts(&self, row: &Row) -> Result<Vec<StoredPart>> {
+        self.read(|connection| parts(connection, &row.session.id, &row.path, row.version, &row.session.recorded))
+    }
+
+    /// Sessions that are made of several pieces, with those.
+    pub fn joined(&self) -> Result<HashMap<String, Vec<StoredPart>>> {
+        self.read(joined)
+    }
+
+    /// Where the offline judge's grades under a rubric come from, and the number it is kept under.
+    fn offline(&self, rubric_hash: &str) -> Result<Option<(i64, Provenance)>> {
+        self.read(|connection| {
+            let sql = "SELECT id, rubric, rubric_hash, judge, judge_version, model, prompt_hash FROM origins
+                       WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3";
+            let some = |text: String| Some(text).filter(|text| !text.is_empty());
+            connection
+                .prepare_cached(sql)?
+                .query_row([rubric_hash, offline::JUDGE, offline::VERSION], |row| {
+                    let provenance = Provenance {
+                        judge: row.get(3)?,
+                        judge_version: row.get(4)?,
+                        model: some(row.get(5)?),
+                        rubric: row.get(1)?,
+                        rubric_hash: row.get(2)?,
+                        prompt_hash: some(row.get(6)?),
+                    };
+                    Ok((row.get(0)?, provenance))
+                })
+                .optional()
+        })
+    }
+
+    fn row(
+        &self,
+        row: &rusqlite::Row<'_>,
+        provenance: Option<&Provenance>,
+        without_facts: bool,
+    ) -> rusqlite::Result<Row> {
+        fn json<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
+            serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| json_error(&error))
+        }
+        let (facts, progress) = if without_facts { Default::default() } else { (json(row, 13)?, json(row, 14)?) };
+        let is_subagent = row.get_ref(3)?.as_str()? == SessionKind::Subagent.name();
+        let session = Session {
+            id: SessionId(row.get(0)?),
+            kind: if is_subagent { SessionKind::Subagent } else { SessionKind::Main },
+            recorded: row.get(4)?,
+            agent: row.get(5)?,
+            project: restore(row.get_ref(6)?.as_str()?, &self.rules),
+            title: restore(row.get_ref(7)?.as_str()?, &self.rules),
+            from: row.get::<_, Option<i64>>(8)?.map(Timestamp),
+            to: row.get::<_, Option<i64>>(9)?.map(Timestamp),
+            open: row.get(10)?,
+            facts: redact_facts(facts, &self.rules),
+            progress,
+        };
+        let grade = match (row.get_ref(12)?.as_str_or_null()?, provenance) {
+            (Some(readings), Some(provenance)) => {
+                let readings: Vec<(String, Reading)> =
+                    serde_json::from_str(readings).map_err(|error| json_error(&error))?;
+                let score =
+                    |(dimension, reading)| Score { dimension, reading, provenance: provenance.clone() };
+                Some(Grade { scores: readings.into_iter().map(score).collect(), overall: json(row, 11)? })
+            }
+            _ => None,
+        };
+        let own = &session.facts.get().tokens;
+        let with_subagents = Usage { subagents: 0, tokens: own.tokens, cost: own.cost_usd.clone() };
+        Ok(Row { session, path: row.get(1)?, version: row.get(2)?, grade, with_subagents })
+    }
+}
+
+pub(super) fn joined(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<StoredPart>>> {
+    let mut statement = connection.prepare_cached("SELECT session, parts FROM joined")?;
+    let rows = statement.query_map([], |row| {
+        let parts = serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(|error| json_error(&error))?;
+        Ok((row.get(0)?, parts))
+    })?;
+    rows.collect()
+}
+
+/// The pieces of a session.
+fn parts(
+    connection: &Connection,
+    id: &SessionId,
+    path: &str,
+    version: u32,
+    recorded: &str,
+) -> rusqlite::Result<Vec<StoredPart>> {
+    let joined = connection
+        .prepare_cached("SELECT parts FROM joined WHERE session = ?1")?
+        .query_row([&id.0], |row| row.get::<_, String>(0))
+        .optional()?;
+    if let Some(json) = joined {
+        return serde_json::from_str(&json).map_err(|error| json_error(&error));
+    }
+    let held = connection
+        .prepare_cached("SELECT pieces FROM holdings WHERE path = ?1 AND version = ?2")?
+        .query_row(params![path, version], |row| pieces(row.get_ref(0)?.as_blob()?))
+        .optional()?;
+    let own = held.unwrap_or_default().into_iter().find(|piece| piece.id() == *id);
+    Ok(own.map(|piece| StoredPart::of(path, version, recorded, &piece)).into_iter().collect())
+}
+
+/// A transcript of a session, as far as it tells which subagents are whose.
+struct Spawning {
+    recorded: String,
+    /// When each piece of the transcript starts, and whether it is the session's.
+    starts: Vec<(Option<Timestamp>, bool)>,
+}
+
+impl Spawning {
+    fn of(connection: &Connection, row: &Row) -> rusqlite::Result<Vec<Spawning>> {
+        let session = &row.session;
+        if session.kind != SessionKind::Main || session.recorded.is_empty() {
+            return Ok(Vec::new());
+        }
+        let parts = parts(connection, &session.id, &row.path, row.version, &session.recorded)?;
+        if parts.is_empty() {
+            return Ok(vec![Spawning { recorded: session.recorded.clone(), starts: Vec::new() }]);
+        }
+        let mine: HashSet<&str> = parts.iter().map(|part| part.id.0.as_str()).collect();
+        let transcripts: BTreeMap<(&str, u32), &StoredPart> =
+            parts.iter().map(|part| ((part.path.as_str(), part.version), part)).collect();
+        let mut found = Vec::new();
+        for ((path, version), part) in transcripts {
+            let held = connection
+                .prepare_cached("SELECT pieces FROM holdings WHERE path = ?1 AND version = ?2")?
+                .query_row(params![path, version], |row| pieces(row.get_ref(0)?.as_blob()?))
+                .optional()?;
+            let starts = held.unwrap_or_default().iter().map(|p| (p.starts, mine.contains(p.id().0.as_str()))).collect();
+            found.push(Spawning { recorded: part.recorded.clone(), starts });
+        }
+        Ok(found)
+    }
+
+    /// Whether a subagent that began at a moment was spawned by the session: by the last piece that had begun then.
+    fn spawned(&self, from: Option<Timestamp>) -> bool {
+        let before = self.starts.iter().rfind(|(starts, _)| *starts <= from);
+        before.or(self.starts.first()).is_none_or(|(_, mine)| *mine)
+    }
+}
+
+/// Adds what the subagents of sessions used: from their own transcripts, or from the progress records of those that
+/// have none.
+fn add_subagents(connection: &Connection, rows: &mut [Row]) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "SELECT agent, from_ms, facts ->> '$.tokens.tokens', facts ->> '$.tokens.cost_usd' FROM sessions
+         WHERE kind = 'subagent' AND recorded = ?1",
+    )?;
+    let mut spawns = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM sessions WHERE kind = 'subagent' AND recorded = ?1)")?;
+    let joined: HashSet<String> = connection
+        .prepare_cached("SELECT session FROM joined")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for row in rows.iter_mut().filter(|row| row.session.kind == SessionKind::Main) {
+        let mut recorded = HashSet::new();
+        let is_spawning = joined.contains(&row.session.id.0)
+            || !row.session.recorded.is_empty()
+                && spawns.query_row([&row.session.recorded], |row| row.get::<_, bool>(0))?;
+        for transcript in if is_spawning { Spawning::of(connection, row)? } else { Vec::new() } {
+            let mut children = statement.query([&transcript.recorded])?;
+            while let Some(child) = children.next()? {
+                if !transcript.spawned(child.get::<_, Option<i64>>(1)?.map(Timestamp)) {
+                    continue;
+                }
+                recorded.extend(child.get::<_, Option<String>>(0)?);
+                let read = |column: usize| child.get::<_, Option<String>>(column);
+                let tokens: Option<Tokens> = read(2)?.and_then(|json| serde_json::from_str(&json).ok());
+                let cost: Option<Cost> = read(3)?.and_then(|json| serde_json::from_str(&json).ok());
+                row.with_subagents.add(&tokens.unwrap_or_default(), &cost.unwrap_or_default());
+            }
+        }
+        for (agent, (tokens, cost)) in &row.session.progress {
+            if !recorded.contains(agent) {
+                row.with_subagents.add(tokens, cost);
+            }
+        }
+    }
+    Ok(())
+}
