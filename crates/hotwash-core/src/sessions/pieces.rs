@@ -58,6 +58,16 @@ impl Opening {
         }
     }
 
+    /// The same with its event as one of the transcript with this number, from 0, of a session.
+    #[must_use]
+    pub fn of_transcript(self, number: usize) -> Opening {
+        match self {
+            Opening::Clear { event } => Opening::Clear { event: EventId::of_transcript(number, event) },
+            Opening::Commit { event } => Opening::Commit { event: EventId::of_transcript(number, event) },
+            other => other,
+        }
+    }
+
     /// Whether the piece may be joined to the one before.
     pub fn may_rejoin(self) -> bool {
         !matches!(self, Opening::Topic { .. })

@@ -123,6 +123,7 @@ fn replay(
             places.push(place);
             places.len() - 1
         });
+        part.opened = part.opened.of_transcript(number);
         part.recorded = recorded.get(&number).cloned().unwrap_or_default();
     }
     let facts = whole.ledger().finish(setup.prices);

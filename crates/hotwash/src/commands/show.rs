@@ -201,11 +201,25 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
     };
     field("models", format!("{}{unpriced}", own.models.join(", ")));
     field("client", facts.transcript.versions.join(", "));
+    let parts = run.store.parts(row)?;
+    for (at, part) in parts.iter().enumerate() {
+        field(if at == 0 { "why" } else { "" }, super::sessions::reason(part));
+    }
+    if session.open {
+        field("state", "open: the last of its transcript, graded again when it grows".into());
+    }
     let newest = run.store.file(&row.path)?.is_none_or(|file| file.version == row.version);
     let gone = !newest || !std::path::Path::new(&row.path).exists();
     let archived = if gone { " (gone; read from the archive)" } else { "" };
     let path = run.shown_path(&row.path);
     field("file", format!("{}{archived}", fit_path(&path, room.saturating_sub(archived.len()))));
+    let mut others: Vec<&str> = parts.iter().map(|part| part.path.as_str()).filter(|path| *path != row.path).collect();
+    others.dedup();
+    for (at, other) in others.iter().enumerate() {
+        // As its events are written.
+        let mark = format!(" (e{}.…)", at + 2);
+        field("", format!("{}{mark}", fit_path(&run.shown_path(other), room.saturating_sub(mark.len()))));
+    }
     Ok(())
 }
 
