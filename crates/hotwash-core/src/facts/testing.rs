@@ -17,8 +17,8 @@ use super::Facts;
 use crate::prices;
 use crate::sessions::topic::ByWords;
 use crate::sessions::{
-    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Pieces, Prompt, PromptVia,
-    Timestamp, Tool,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Pieces, Prompt,
+    PromptVia, Timestamp, Tool,
 };
 use crate::text::{Body, Text};
 use std::collections::VecDeque;

@@ -369,7 +369,9 @@ impl Cutter<'_> {
                 self.turn.commit.get_or_insert(call.id);
             }
         }
-        if touches(call).is_some() && self.tentative.as_ref().is_some_and(|tentative| tentative.after.touched.len() >= FILES_DECIDE) {
+        if touches(call).is_some()
+            && self.tentative.as_ref().is_some_and(|tentative| tentative.after.touched.len() >= FILES_DECIDE)
+        {
             self.decide();
         }
     }

@@ -166,7 +166,9 @@ fn a_topic_once_decided_stays_decided() {
 #[test]
 fn a_piece_knows_where_and_when_it_was() {
     let mut pieces = Pieces::default();
-    let story = format!("{EDIT}e4 slash /clear @50\n e7 user  next @60\n e8 Read  b.rs\n e9 ok @70\n e10 Edit c.rs\n e11 error no");
+    let story = format!(
+        "{EDIT}e4 slash /clear @50\n e7 user  next @60\n e8 Read  b.rs\n e9 ok @70\n e10 Edit c.rs\n e11 error no"
+    );
     tell(&story, |event| pieces.event(event, &ByWords));
     let piece = pieces.parts().next_back().unwrap().piece();
     assert_eq!((piece.first, piece.starts, piece.ends), (Key(7), Some(Timestamp(60_000)), Some(Timestamp(70_000))));
@@ -197,7 +199,8 @@ fn stories() -> impl Strategy<Value = String> {
     proptest::collection::vec(line, 1..40).prop_map(|parts| {
         let lines = parts.iter().flat_map(|part| part.split('\n'));
         // A call without a result takes the next one; that is no less a story.
-        lines.zip(1..).map(|(line, number)| format!("e{number} {line} @{}\n", number * 10)).collect()
+        let numbered = lines.zip(1..).map(|(line, number)| format!("e{number} {line} @{}", number * 10));
+        numbered.collect::<Vec<_>>().join("\n")
     })
 }
 
@@ -225,7 +228,7 @@ proptest! {
     fn what_was_cut_stays_cut_as_a_transcript_grows(story in stories(), at in 0usize..40) {
         let cuts = |lines: &[&str]| openings_of(&lines.join("\n"));
         let lines: Vec<&str> = story.lines().collect();
-        let (early, late) = (cuts(&lines[..at.min(lines.len() - 1) + 1]), cuts(&lines));
+        let (early, late) = (cuts(&lines[..=at.min(lines.len() - 1)]), cuts(&lines));
         prop_assert_eq!(&late[..early.len()], &early[..]);
     }
 }

@@ -72,10 +72,48 @@ impl TopicJudge for ByWords {
 /// Whether a prompt begins with, or leans on, what was before.
 fn points_back(prompt: &str) -> bool {
     const OPENINGS: &[&str] = &[
-        "also", "and", "but", "now", "then", "ok", "okay", "yes", "no", "next", "continue", "again", "still", "wait",
-        "actually", "instead", "und", "aber", "auch", "jetzt", "nun", "ja", "nein", "weiter", "noch", "et", "mais",
-        "aussi", "maintenant", "oui", "non", "y", "pero", "también", "ahora", "sí", "e", "mas", "também", "agora",
-        "sim", "não",
+        "also",
+        "and",
+        "but",
+        "now",
+        "then",
+        "ok",
+        "okay",
+        "yes",
+        "no",
+        "next",
+        "continue",
+        "again",
+        "still",
+        "wait",
+        "actually",
+        "instead",
+        "und",
+        "aber",
+        "auch",
+        "jetzt",
+        "nun",
+        "ja",
+        "nein",
+        "weiter",
+        "noch",
+        "et",
+        "mais",
+        "aussi",
+        "maintenant",
+        "oui",
+        "non",
+        "y",
+        "pero",
+        "también",
+        "ahora",
+        "sí",
+        "e",
+        "mas",
+        "também",
+        "agora",
+        "sim",
+        "não",
     ];
     const BACKWARDS: &[&str] = &[
         "it", "its", "that", "those", "these", "them", "same", "again", "above", "previous", "earlier", "before",
@@ -93,7 +131,7 @@ fn points_back(prompt: &str) -> bool {
 /// Shows the words of a text that say something, as hashes of their beginnings. Scripts that put no space between words
 /// are read two characters at a time.
 fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
-    let end = text.floor_char_boundary(LOOK_BYTES.min(text.len()));
+    let end = (0..=LOOK_BYTES.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     let text = text.get(..end).unwrap_or_default();
     for word in text.split(|c: char| !c.is_alphanumeric()) {
         if word.chars().any(|c| c >= '\u{2E80}') {
@@ -134,7 +172,9 @@ mod tests {
 
     fn shift(before: &[&str], answer: &str, prompt: &str) -> Option<u16> {
         let mut vocabulary = Vocabulary::default();
-        before.iter().for_each(|text| vocabulary.learn(text));
+        for text in before {
+            vocabulary.learn(text);
+        }
         ByWords.shift(&Question { vocabulary: &vocabulary, answer, prompt })
     }
 

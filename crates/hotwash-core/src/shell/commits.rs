@@ -33,7 +33,10 @@ pub fn commit(command: &str) -> Option<Commit> {
                 let short = |word: &&&str| word.starts_with('-') && !word.starts_with("--");
                 open |= flagged(&["--all", "-i", "--include"])
                     || arguments.iter().filter(short).any(|word| flags_of(word).contains('a'));
-                names.extend(operands(&arguments, &["-m", "-F", "-C", "-c", "-t", "--message", "--file", "--author", "--date", "--trailer"]));
+                names.extend(operands(
+                    &arguments,
+                    &["-m", "-F", "-C", "-c", "-t", "--message", "--file", "--author", "--date", "--trailer"],
+                ));
             }
             _ => {}
         }

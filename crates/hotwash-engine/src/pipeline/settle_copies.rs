@@ -88,4 +88,3 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
     let moved: Vec<&str> = moved.into_iter().map(|holder| holder.path.as_str()).collect();
     store.put_own(&entries, &moved)
 }
-

@@ -4,8 +4,8 @@
 //! directory in which a transcript has changed. A joined session is read again as one, piece after piece, because facts
 //! that depend on order cannot be added up.
 
-use super::entry::graded;
 use super::Setup;
+use super::entry::graded;
 use super::open::{Untold, tell};
 use crate::stores::{Graded, Holding, Joined, Store, StoreError, StoredPart};
 use hotwash_core::sessions::joining::{Run, runs};
@@ -28,11 +28,7 @@ impl Placed<'_> {
 }
 
 /// Brings the sessions of all directories up to date in which one of these transcripts has a piece.
-pub(super) fn settle_joins(
-    store: &mut Store,
-    setup: &Setup<'_>,
-    changed: &HashSet<&str>,
-) -> Result<(), StoreError> {
+pub(super) fn settle_joins(store: &mut Store, setup: &Setup<'_>, changed: &HashSet<&str>) -> Result<(), StoreError> {
     let holdings = store.holdings()?;
     let before = store.joined()?;
     let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
@@ -57,9 +53,7 @@ pub(super) fn settle_joins(
         for run in runs(&placed.iter().map(|placed| placed.piece).collect::<Vec<_>>()) {
             let of_run: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
             let ids: Vec<String> = of_run.iter().map(|placed| placed.piece.id().0).collect();
-            let stands = before
-                .get(&ids[0])
-                .is_some_and(|parts| parts.iter().map(|part| &part.id.0).eq(&ids))
+            let stands = before.get(&ids[0]).is_some_and(|parts| parts.iter().map(|part| &part.id.0).eq(&ids))
                 && !of_run.iter().any(|placed| of_changed(placed.holding));
             let was_joined = ids.iter().any(|id| joined_before.contains_key(id.as_str()));
             if run.pieces.len() > 1 && !stands {

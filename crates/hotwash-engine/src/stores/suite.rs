@@ -137,12 +137,13 @@ pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
         assert_eq!((&row.path, row.version), (&entry.file.path, entry.file.version));
         assert_eq!(store.file(&entry.file.path).unwrap().as_ref(), Some(&entry.file));
         let mut seen = None;
-        store.each_file(|path, state, _, role| {
-            if path == entry.file.path {
-                seen = Some((state().unwrap(), role));
-            }
-        })
-        .unwrap();
+        store
+            .each_file(|path, state, _, role| {
+                if path == entry.file.path {
+                    seen = Some((state().unwrap(), role));
+                }
+            })
+            .unwrap();
         assert_eq!(seen, Some((entry.file.clone(), entry.role)));
         assert_eq!(store.parts(row).unwrap().len(), 0, "its piece has another id");
     }
@@ -162,10 +163,8 @@ pub(crate) fn putting_twice_is_putting_once(store: &mut Store) {
     store.put(&entries).unwrap();
     let before = format!("{:?}", all(store));
     store.put(&entries).unwrap();
-    let grades: Vec<_> = entries
-        .iter()
-        .map(|entry| (entry.sessions[0].session.id.clone(), entry.sessions[0].grade.clone()))
-        .collect();
+    let grades: Vec<_> =
+        entries.iter().map(|entry| (entry.sessions[0].session.id.clone(), entry.sessions[0].grade.clone())).collect();
     store.put_grades(&grades).unwrap();
     assert_eq!(format!("{:?}", all(store)), before);
     assert_eq!(store.roles().unwrap(), [(Role::Main, 2)].into());
@@ -173,9 +172,9 @@ pub(crate) fn putting_twice_is_putting_once(store: &mut Store) {
 
 pub(crate) fn a_transcript_under_a_new_id_leaves_nothing_behind(store: &mut Store) {
     let entry = keyed(SAMPLE.entry(), 1);
-    store.put(&[entry.clone()]).unwrap();
+    store.put(std::slice::from_ref(&entry)).unwrap();
     let entry = keyed(entry, 2);
-    store.put(&[entry.clone()]).unwrap();
+    store.put(std::slice::from_ref(&entry)).unwrap();
     assert_eq!(ids(&all(store)), [entry.pieces[0].id()]);
     let copy = Entry { role: Role::Copy, pieces: Vec::new(), sessions: Vec::new(), ..entry };
     store.put(&[copy]).unwrap();
@@ -189,7 +188,7 @@ fn ids(rows: &[Row]) -> Vec<SessionId> {
 
 pub(crate) fn a_rewritten_transcript_leaves_the_old_session(store: &mut Store) {
     let entry = keyed(SAMPLE.entry(), 1);
-    store.put(&[entry.clone()]).unwrap();
+    store.put(std::slice::from_ref(&entry)).unwrap();
     let mut other = keyed(Sample { name: "c", ..SAMPLE }.entry(), 2);
     other.file = FileState { version: 5, ..entry.file.clone() };
     store.put(&[other.clone()]).unwrap();
@@ -199,7 +198,7 @@ pub(crate) fn a_rewritten_transcript_leaves_the_old_session(store: &mut Store) {
     assert_eq!(store.parts(&all(store)[0]).unwrap().len(), 1);
     // And goes on under its new id without touching the old one.
     let later = keyed(other, 3);
-    store.put(&[later.clone()]).unwrap();
+    store.put(std::slice::from_ref(&later)).unwrap();
     let mut found = ids(&all(store));
     found.sort();
     let mut expected = [entry.pieces[0].id(), later.pieces[0].id()];
@@ -214,7 +213,8 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
         Sample { name, recorded, kind: SessionKind::Subagent, hour: Some(hour), ..SAMPLE }.entry()
     };
     store.put(&[first.clone(), second.clone(), child("x", "5e55-a", 10), child("y", "5e55-b", 12)]).unwrap();
-    let whole = |entry: &Entry| StoredPart::of(&entry.file.path, 4, &entry.sessions[0].session.recorded, &entry.pieces[0]);
+    let whole =
+        |entry: &Entry| StoredPart::of(&entry.file.path, 4, &entry.sessions[0].session.recorded, &entry.pieces[0]);
     let join = Join { gap_ms: 5, files: 2, shared: 1 };
     let parts = vec![whole(&first), StoredPart { joined: Some(join), ..whole(&second) }];
     let graded = first.sessions[0].clone();
@@ -237,7 +237,7 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     let of_second = Query { paths: Some(vec![second.file.path.clone()]), ..Query::default() };
     assert_eq!(store.sessions(&of_second).unwrap().len(), 1);
     assert_eq!(store.outcomes().unwrap()[&second.file.path].sessions, 0);
-    assert_eq!(store.entangled(&[graded.session.id.clone()]).unwrap().len(), 3);
+    assert_eq!(store.entangled(std::slice::from_ref(&graded.session.id)).unwrap().len(), 3);
 
     let single = |entry: &Entry| (entry.sessions[0].clone(), entry.file.path.clone(), 4);
     store.put_joined(&[], &[single(&first), single(&second)]).unwrap();

@@ -37,8 +37,8 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     }
     let cited = cited(&row);
     if event.is_some() || args.events {
-        let events = timeline::events(&|tell| run.tell(&row, tell), event, &run.rules)
-            .map_err(|error| untold(&run, error))?;
+        let events =
+            timeline::events(&|tell| run.tell(&row, tell), event, &run.rules).map_err(|error| untold(&run, error))?;
         if let (Some(id), true) = (event, events.is_empty()) {
             return Err(Failure::new(format!("the session {} has no event {id}", row.session.id.short()))
                 .hint(format!("`hotwash show {} --events` lists them", row.session.id.short())));

@@ -73,7 +73,8 @@ impl Entangled {
             places.entry(id.clone()).or_default().push((row.get(1)?, row.get(2)?));
             if transcript.is_empty() {
                 continue;
-            } else if row.get_ref(3)?.as_str()? == "subagent" {
+            }
+            if row.get_ref(3)?.as_str()? == "subagent" {
                 subagents.entry(transcript).or_default().push(id);
             } else {
                 recorded.entry(id).or_default().push(transcript);
@@ -87,7 +88,9 @@ impl Entangled {
         }
         let mut within: HashMap<&(String, u32), Vec<&String>> = HashMap::new();
         for (id, places) in &places {
-            places.iter().for_each(|place| within.entry(place).or_default().push(id));
+            for place in places {
+                within.entry(place).or_default().push(id);
+            }
         }
 
         let mut found = Entangled::default();
@@ -125,9 +128,10 @@ fn transcripts(connection: &Connection, ids: &[SessionId]) -> rusqlite::Result<V
         let held = keys_of.query_row(params![path, version], |row| Ok(keys(row.get_ref(0)?.as_blob()?))).optional()?;
         known.extend(held.unwrap_or_default());
     }
-    let mut copies =
-        connection.prepare_cached("SELECT f.path, f.version, h.keys FROM files f JOIN holdings h USING (path, version)
-             WHERE f.role = 'copy' AND length(h.keys) > 0")?;
+    let mut copies = connection.prepare_cached(
+        "SELECT f.path, f.version, h.keys FROM files f JOIN holdings h USING (path, version)
+             WHERE f.role = 'copy' AND length(h.keys) > 0",
+    )?;
     let mut rows = copies.query([])?;
     while let Some(row) = rows.next()? {
         if keys(row.get_ref(2)?.as_blob()?).iter().all(|key| known.contains(key)) {

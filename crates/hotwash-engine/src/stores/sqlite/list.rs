@@ -35,7 +35,8 @@ impl Store {
             let mut statement = connection.prepare(&sql)?;
             let since = query.since.map(|at| at.0);
             let until = query.until.map(|at| at.0);
-            let mut rows = statement.query(params![origin.as_ref().map(|(id, _)| id), since, until, query.subagents])?;
+            let mut rows =
+                statement.query(params![origin.as_ref().map(|(id, _)| id), since, until, query.subagents])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 if let Some(paths) = &query.paths {
@@ -109,8 +110,8 @@ impl Store {
         self.read(|connection| {
             let sql = format!("{SELECT_ROW} WHERE s.id = ?2");
             let (number, provenance) = (origin.as_ref().map(|(id, _)| id), origin.as_ref().map(|(_, from)| from));
-            let mut row =
-                connection.query_row(&sql, params![number, id], |row| self.row(row, provenance, false).map(|row| [row]))?;
+            let mut row = connection
+                .query_row(&sql, params![number, id], |row| self.row(row, provenance, false).map(|row| [row]))?;
             add_subagents(connection, &mut row)?;
             let [row] = row;
             Ok(row)
@@ -223,8 +224,7 @@ impl Store {
             (Some(readings), Some(provenance)) => {
                 let readings: Vec<(String, Reading)> =
                     serde_json::from_str(readings).map_err(|error| json_error(&error))?;
-                let score =
-                    |(dimension, reading)| Score { dimension, reading, provenance: provenance.clone() };
+                let score = |(dimension, reading)| Score { dimension, reading, provenance: provenance.clone() };
                 Some(Grade { scores: readings.into_iter().map(score).collect(), overall: json(row, 11)? })
             }
             _ => None,
@@ -293,7 +293,8 @@ impl Spawning {
                 .prepare_cached("SELECT pieces FROM holdings WHERE path = ?1 AND version = ?2")?
                 .query_row(params![path, version], |row| pieces(row.get_ref(0)?.as_blob()?))
                 .optional()?;
-            let starts = held.unwrap_or_default().iter().map(|p| (p.starts, mine.contains(p.id().0.as_str()))).collect();
+            let starts =
+                held.unwrap_or_default().iter().map(|p| (p.starts, mine.contains(p.id().0.as_str()))).collect();
             found.push(Spawning { recorded: part.recorded.clone(), starts });
         }
         Ok(found)

@@ -14,7 +14,8 @@ impl Store {
     /// the events are that they share with others, and which of their pieces belong together.
     pub fn put(&mut self, entries: &[Entry]) -> Result<()> {
         self.write(|transaction| {
-            let mut mark = transaction.prepare_cached("INSERT OR REPLACE INTO unsettled (path, mark) VALUES (?1, random())")?;
+            let mut mark =
+                transaction.prepare_cached("INSERT OR REPLACE INTO unsettled (path, mark) VALUES (?1, random())")?;
             for entry in entries.iter().filter(|entry| !entry.keys.is_empty() || !entry.pieces.is_empty()) {
                 mark.execute([&entry.file.path])?;
             }
@@ -145,7 +146,13 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusq
             reading,
             sessions.len() as i64,
         ])?;
-    if !keys.is_empty() || !pieces.is_empty() || !*is_new {
+    if keys.is_empty() && pieces.is_empty() {
+        if !*is_new {
+            transaction
+                .prepare_cached("DELETE FROM holdings WHERE path = ?1 AND version = ?2")?
+                .execute(params![file.path, file.version])?;
+        }
+    } else {
         let blob: Vec<u8> = keys.iter().flat_map(|key| key.0.to_le_bytes()).collect();
         let kind = role.session().map_or("", |kind| kind.name());
         transaction
