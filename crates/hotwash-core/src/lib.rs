@@ -12,6 +12,8 @@
 //! 4. Words become [`Redacted`](redaction::Redacted) before they are kept or shown.
 //! 5. A judge ([`scores::offline`]) turns facts into a [`Score`](scores::Score) for each dimension of a
 //!    [`Rubric`](rubric::Rubric), and a [`Grade`](scores::Grade) follows from the scores.
+//! 6. Facts also say whether the session reached its goal ([`outcomes`]), and many outcomes make a
+//!    [`Prism`](outcomes::Prism) score.
 //!
 //! Finding transcripts, decoding them and keeping what comes out is the engine's.
 //!
@@ -37,6 +39,7 @@
 //! ```
 
 pub mod facts;
+pub mod outcomes;
 pub mod prices;
 pub mod redaction;
 pub mod rubric;

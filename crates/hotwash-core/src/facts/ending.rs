@@ -6,6 +6,7 @@ use super::Fold;
 use super::calls::{OpenCall, Status, Step};
 use super::value::{Cited, facts};
 use crate::sessions::{ApiError, Event, EventId, Key, Kind, Tool};
+use crate::shell;
 use serde::{Deserialize, Serialize};
 
 facts! {
@@ -20,10 +21,46 @@ facts! {
         /// Why: the session was ended in the middle of the work.
         /// Blind: a session that is still running looks the same; so does one that waits for a permission.
         ended_on_open_calls: Cited,
+        /// Those of them that commit or push.
+        /// Why: the work itself was over; some tools record a transcript while they commit.
+        /// Blind: as above.
+        ended_on_open_commit: Cited,
         /// Tool errors after which no tool call worked.
         /// Why: nothing that was done afterwards can have resolved them.
         /// Blind: an error that was passed over while other calls went on.
         unresolved_errors: Cited,
+        /// A tool's result with no word of the agent, no call and no prompt after it.
+        /// Why: the run was ended in the middle of the work: by a limit, or from outside.
+        /// Blind: a session that is still running looks the same.
+        ended_without_answer: Cited,
+        /// The person stopped the agent or turned a call down, and nobody said anything afterwards.
+        /// Why: why it stands where it stands; not a failure by itself.
+        /// Blind: whether the work went on elsewhere.
+        ended_on_interrupt: Cited,
+        /// The agent's last words, where nothing came after them.
+        /// Why: the result was communicated.
+        /// Blind: whether it is the right result.
+        last_answer: Cited,
+        /// The phrase with which the last words claim success.
+        /// Why: a claim without a green run behind it is not backed.
+        /// Blind: claims in other words, and what stands beyond the first 2,000 bytes.
+        closing_claim: Option<String>,
+        /// The phrase with which the last words say that what is red is not the work's fault, or that nothing was due.
+        /// Why: then a red run at the end is no hard evidence.
+        /// Blind: as above.
+        closing_excuse: Option<String>,
+        /// The phrase with which the last words say that it is not done.
+        /// Why: an agent that says so is usually right.
+        /// Blind: as above.
+        closing_admission: Option<String>,
+        /// The last words end with a question, or a question or a plan waits for the person.
+        /// Why: the work waits; it did not fail.
+        /// Blind: questions in the middle of the last words.
+        ended_on_question: bool,
+        /// The last words are longer than what is looked at.
+        /// Why: what they say of the result may stand in the rest.
+        /// Blind: nothing known.
+        closing_cut: bool,
     }
 }
 
@@ -34,7 +71,22 @@ pub struct Ending {
     /// The message under way and its calls without a result.
     message: Option<Key>,
     open: Vec<(Key, EventId)>,
+    /// Those of them that commit.
+    commits: Vec<EventId>,
     errors: Vec<EventId>,
+    stands: Stands,
+    /// A question or a plan waits for the person.
+    waits: bool,
+}
+
+/// What came last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Stands {
+    #[default]
+    Open,
+    Unanswered(EventId),
+    Interrupted(EventId),
+    Answered(EventId),
 }
 
 impl Fold for Ending {
@@ -42,6 +94,9 @@ impl Fold for Ending {
 
     fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
         let id = event.origin.id;
+        if !event.origin.sidechain {
+            self.comes_last(event, step);
+        }
         match step {
             Step::Called(call) => {
                 self.goes_on(id);
@@ -79,12 +134,46 @@ impl Fold for Ending {
         EndingFacts {
             ended_on_api_error: Cited(self.api_error.into_iter().collect()),
             ended_on_open_calls: Cited(self.open.iter().map(|(_, id)| *id).collect()),
+            ended_on_open_commit: Cited(
+                self.open.iter().map(|(_, id)| *id).filter(|id| self.commits.contains(id)).collect(),
+            ),
             unresolved_errors: Cited(self.errors.clone()),
+            ended_without_answer: self.stands_so(|stands| matches!(stands, Stands::Unanswered(_))),
+            ended_on_interrupt: self.stands_so(|stands| matches!(stands, Stands::Interrupted(_))),
+            last_answer: self.stands_so(|stands| matches!(stands, Stands::Answered(_))),
+            ended_on_question: self.waits,
+            ..EndingFacts::default()
         }
     }
 }
 
 impl Ending {
+    fn comes_last(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        let id = event.origin.id;
+        let stands = match (step, &event.kind) {
+            (Step::Called(call), _) => {
+                self.waits = matches!(call.tool, Tool::AskPerson | Tool::Plan);
+                Stands::Open
+            }
+            (Step::Ended { status: Status::Rejected, .. }, _) | (_, Kind::Interrupt) => Stands::Interrupted(id),
+            (Step::Ended { .. }, _) => Stands::Unanswered(id),
+            (_, Kind::Says(text)) if !text.head(64).trim().is_empty() => Stands::Answered(id),
+            (_, Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::ApiError(ApiError::Final(_))) => Stands::Open,
+            _ => return,
+        };
+        self.waits &= stands == Stands::Open && !matches!(event.kind, Kind::Prompt(_) | Kind::PlanApproval(_));
+        self.stands = stands;
+    }
+
+    fn stands_so(&self, wanted: fn(&Stands) -> bool) -> Cited {
+        match self.stands {
+            Stands::Unanswered(id) | Stands::Interrupted(id) | Stands::Answered(id) if wanted(&self.stands) => {
+                Cited(vec![id])
+            }
+            _ => Cited::default(),
+        }
+    }
+
     /// The record of an API error may hold prose of its own, which has the same id.
     fn goes_on(&mut self, id: EventId) {
         if self.api_error.is_some_and(|error| error != id) {
@@ -97,6 +186,10 @@ impl Ending {
         if self.message != Some(call.message) {
             self.message = Some(call.message);
             self.open.clear();
+            self.commits.clear();
+        }
+        if call.tool == Tool::Shell && shell::git_commit(&call.command) {
+            self.commits.push(call.id);
         }
         if !matches!(call.tool, Tool::AskPerson | Tool::Plan) {
             self.open.push((call.key, call.id));
@@ -106,6 +199,7 @@ impl Ending {
 
 #[cfg(test)]
 mod tests {
+    use super::Cited;
     use crate::facts::testing::facts_of;
     use crate::sessions::EventId;
 
@@ -137,6 +231,37 @@ mod tests {
             ("e1 user  go\n e2 overloaded\n e3 says  Here it is.", false),
         ] {
             assert_eq!(facts_of(story).ending.ended_on_api_error.count() == 1, ended, "{story}");
+        }
+    }
+
+    #[test]
+    fn what_came_last_is_told_apart() {
+        for (story, [unanswered, interrupted, answered]) in [
+            ("e1 user  go\n e2 Bash  make\n e3 ok", [1, 0, 0]),
+            ("e1 user  go\n e2 Bash  make\n e3 error", [1, 0, 0]),
+            ("e1 user  go\n e2 Bash  make\n e3 ok\n e4 says  Done.", [0, 0, 1]),
+            ("e1 user  go\n e2 Bash  make\n e3 ok\n e4 interrupt", [0, 1, 0]),
+            ("e1 user  go\n e2 Bash  make\n e3 error The user doesn't want to proceed", [0, 1, 0]),
+            ("e1 user  go\n e2 Bash  make\n e3 ok\n e4 user  and?", [0, 0, 0]),
+            ("e1 user  go\n e2 Bash  make\n e3 ok\n e4 overloaded", [0, 0, 0]),
+        ] {
+            let ending = facts_of(story).ending;
+            let ended = [&ending.ended_without_answer, &ending.ended_on_interrupt, &ending.last_answer];
+            assert_eq!(ended.map(Cited::count), [unanswered, interrupted, answered], "{story}");
+        }
+    }
+
+    #[test]
+    fn a_question_or_a_plan_waits_for_the_person() {
+        for (story, waits) in [
+            ("e1 user  go\n e2 says  Which one?", true),
+            ("e1 user  go\n e2 says  That one.", false),
+            ("e1 user  go\n e2 Ask  which one", true),
+            ("e1 user  go\n e2 Ask  which one\n e3 ok\n e4 says  Done.", false),
+            ("e1 user  go\n e2 Plan  do it", true),
+            ("e1 user  go\n e2 Plan  do it\n e3 user  no", false),
+        ] {
+            assert_eq!(facts_of(story).ending.ended_on_question, waits, "{story}");
         }
     }
 

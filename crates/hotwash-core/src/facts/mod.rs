@@ -8,12 +8,17 @@ pub mod calls;
 pub mod claims;
 pub mod edits;
 pub mod ending;
+pub mod goal;
+pub mod heard;
 pub mod manual;
 pub mod pace;
 pub mod parallel;
+mod phrases;
 pub mod prompts;
 pub mod reads;
+mod settle;
 pub mod signals;
+pub mod speech;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tokens;
@@ -23,6 +28,7 @@ pub mod value;
 pub mod verification;
 
 pub use calls::{OpenCall, Status, Step};
+pub use signals::SignalFacts;
 pub use tokens::{Cost, Tokens};
 pub use transcript::{Identity, Words};
 pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
@@ -99,7 +105,9 @@ macro_rules! groups {
 
             /// The facts so far.
             pub fn finish(&self, prices: &Prices) -> Facts {
-                Facts { $($name: finished!($name, self, prices),)* }
+                let mut facts = Facts { $($name: finished!($name, self, prices),)* };
+                settle::settle(&mut facts, self.transcript.words());
+                facts
             }
         }
     };
@@ -115,7 +123,8 @@ groups! {
     ending: ending::Ending => ending::EndingFacts, "How it ended";
     tokens: tokens::TokenFold => tokens::TokenFacts, "Messages, tokens, cost";
     pace: pace::Pace => pace::PaceFacts, "Time";
-    signals: signals::Signals => signals::SignalFacts, "What people said of it";
+    signals: signals::Signals => signals::SignalFacts, "What people said";
+    goal: goal::Goal => goal::GoalFacts, "What the goal is judged by";
     transcript: transcript::Transcript => transcript::TranscriptFacts, "The transcript";
 }
 

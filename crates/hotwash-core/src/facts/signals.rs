@@ -1,33 +1,138 @@
-//! What people's words say about how it went, and in which language they say it.
+//! What people said: what they asked for, how they took what was done, and in which language.
+//!
+//! Only a person's own words are read ([`speech`](super::speech)), each prompt once ([`heard`](super::heard)). Which
+//! signals still stand at the end shows when the runs are known: [`settle`](super::settle) drops those that were
+//! resolved.
 
 use super::Fold;
-use super::calls::Step;
-use super::claims::{Reaction, reaction};
+use super::calls::{Status, Step};
+use super::heard::{Ask, Heard, Reaction, heard};
+use super::speech::{Speech, speech};
 use super::value::{Cited, facts};
-use crate::sessions::{Event, EventId, Kind};
+use crate::sessions::{Event, EventId, Kind, Tool};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use whatlang::Detector;
 
 /// Failure signals count in the last turns only.
-const LAST_TURNS: u32 = 3;
-/// A reaction stands at the beginning of what a person says.
-const REACTION_BYTES: usize = 600;
+pub(super) const LAST_TURNS: usize = 3;
 /// Enough words to tell a language.
 const LANGUAGE_BYTES: usize = 400;
+/// So much of a prompt goes into telling the language.
+const LANGUAGE_SAMPLE: usize = 600;
+/// Somebody who writes that much gives context.
+const MUCH_BYTES: usize = 300;
+/// So many numbered steps are a plan.
+const PLAN_STEPS: u32 = 3;
 
 facts! {
-    /// What people said of it.
+    /// What people said.
     pub struct SignalFacts {
-        /// Prompts that accept what was done ("thanks", "that works").
+        /// Prompts that accept what was done ("thanks", "that works"). The prompt that opens the session is none.
         /// Why: explicit acceptance is the best sign of a goal reached.
-        /// Blind: most people just go on; only a few languages are read.
+        /// Blind: most people just go on; seven languages are read.
         completion_signals: Cited,
-        /// Prompts of the last three turns that complain or give up ("still broken", "never mind").
+        /// Prompts of the last three turns that complain or give up ("still broken", "never mind"), unless a green run
+        /// or acceptance came later. The prompt that opens the session states its task and is none.
         /// Why: a session that ends so did not reach its goal.
         /// Blind: as above; irony.
         failure_signals: Cited,
+        /// Those of them that complain. That something does not work is a complaint only after something was changed, and
+        /// a correction only until something is changed again.
+        /// Why: one of the four signals that a goal was missed.
+        /// Blind: as above.
+        frustration_signals: Cited,
+        /// Those of them that give the goal up or put it off.
+        /// Why: one of the four signals that a goal was missed.
+        /// Blind: a person who leaves without a word.
+        abandonment_signals: Cited,
+        /// Failing tests, builds and crashes of the last three turns with no change and no success of their kind after
+        /// them, and errors that a person reported there and nobody worked on.
+        /// Why: one of the four signals that a goal was missed.
+        /// Blind: failures that were expected; runners we do not know.
+        unresolved_error_signals: Cited,
+        /// Red runs of one kind, three or more, each after another change of the same file, with none green since and
+        /// the last of them in the last three turns.
+        /// Why: one of the four signals that a goal was missed: the same fix tried over and over.
+        /// Blind: tries on different files, and runs whose result cannot be read.
+        iteration_loop: Cited,
+        /// Prompts that ask for a commit, a push or a pull request.
+        /// Why: nobody asks that of what they do not want.
+        /// Blind: people who commit by hand.
+        commit_requests: Cited,
+        /// Prompts that give leave to do what was proposed ("go ahead", "let's build it").
+        /// Why: a plan is accepted so.
+        /// Blind: a bare "yes".
+        go_aheads: Cited,
+        /// Prompts that put tests off.
+        /// Why: a feature may be complete without them if the person says so.
+        /// Blind: a habit that nobody mentions.
+        tests_deferred: Cited,
+        /// Prompts that say that something is wrong, whatever they ask for.
+        /// Why: a session that opens so and changes something is about mending it.
+        /// Blind: as `completion_signals`.
+        reported_symptoms: Cited,
+        /// Prompts that came with a stack trace, a failing test or an error message.
+        /// Why: a report of what went wrong.
+        /// Blind: a failure told in prose; pictures.
+        reported_errors: Cited,
+        /// Prompts that say what to keep to or to keep off, or name the place.
+        /// Why: the scope of the goal is bounded.
+        /// Blind: what both sides know without saying.
+        scope_given: Cited,
+        /// Prompts that bring context: a file, a link, a paste, a picture, or many words.
+        /// Why: an agent that is told where to look need not guess.
+        /// Blind: whether it is the right context.
+        context_given: Cited,
+        /// Prompts with three or more numbered steps, and approved plans.
+        /// Why: a plan before the action.
+        /// Blind: steps told in prose.
+        plans_given: Cited,
+        /// Prompts that ask to be told something.
+        /// Why: what the goal is.
+        /// Blind: words of other languages than the seven.
+        asked_question: Cited,
+        /// Prompts that ask to find something out.
+        /// Why: what the goal is.
+        /// Blind: as above.
+        asked_investigation: Cited,
+        /// Prompts that ask to judge work.
+        /// Why: what the goal is.
+        /// Blind: as above.
+        asked_review: Cited,
+        /// Prompts that ask for a plan.
+        /// Why: what the goal is.
+        /// Blind: as above.
+        asked_plan: Cited,
+        /// Prompts that ask for a small change.
+        /// Why: what the goal is.
+        /// Blind: as above.
+        asked_small_change: Cited,
+        /// Prompts that ask to mend something, or report that it is broken.
+        /// Why: what the goal is.
+        /// Blind: as above.
+        asked_bug_fix: Cited,
+        /// Prompts that ask for something new.
+        /// Why: what the goal is.
+        /// Blind: as above.
+        asked_feature: Cited,
+        /// Prompts that ask for another shape of the same behaviour.
+        /// Why: what the goal is.
+        /// Blind: as above.
+        asked_refactor: Cited,
+        /// Prompts that ask for a change, without words that tell its kind; approved plans.
+        /// Why: what the goal is.
+        /// Blind: as above.
+        asked_change: Cited,
+        /// How the prompt that opens the session takes what was done before it: accepted, complaint or other.
+        /// Why: where one transcript holds several sessions, it is the last word on the one before.
+        /// Blind: as `completion_signals`.
+        opening_reaction: Option<String>,
+        /// How the prompt after the session takes it, where the next session of the transcript begins with one.
+        /// Why: somebody who goes on without complaint was content.
+        /// Blind: unknown at the end of a transcript.
+        followed_by: Option<String>,
         /// The language of the prompts, as a three-letter code.
         /// Why: phrases are only read in a few languages.
         /// Blind: prompts too short to tell.
@@ -35,51 +140,167 @@ facts! {
     }
 }
 
+/// The opening accepts what was done before.
+pub const ACCEPTED: &str = "accepted";
+/// The opening complains of what was done before.
+pub const COMPLAINT: &str = "complaint";
+/// The opening says nothing of what was done before.
+pub const OTHER: &str = "other";
+
 /// The fold behind [`SignalFacts`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Signals {
-    turn: u32,
-    accepted: Vec<EventId>,
+    facts: SignalFacts,
+    /// What stated the goal first: a prompt, an approved plan, a command.
+    opened: bool,
+    turn: usize,
+    /// Something was changed, or may have been.
+    worked: bool,
     /// Complaints with the turn they opened.
-    failures: Vec<(u32, EventId)>,
+    complaints: Vec<(usize, EventId)>,
+    /// Corrections that nothing was changed after.
+    corrections: Vec<(usize, EventId)>,
+    /// The same for giving up.
+    abandoned: Vec<(usize, EventId)>,
     words: String,
 }
 
 impl Fold for Signals {
     type Facts = SignalFacts;
 
-    fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
+    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        let id = event.origin.id;
+        match step {
+            Step::Called(call) => self.worked |= call.tool == Tool::Subagent,
+            Step::Ended { call: Some(call), status: Status::Ok, .. } if call.tool.edits() => {
+                self.worked = true;
+                self.corrections.clear();
+            }
+            _ => {}
+        }
         match &event.kind {
             Kind::Prompt(prompt) => {
                 self.turn += 1;
-                let words = prompt.words;
-                let opening = words.char_indices().take_while(|(at, _)| *at < REACTION_BYTES).last();
-                let opening = opening.and_then(|(at, c)| words.get(..at + c.len_utf8())).unwrap_or_default();
-                match reaction(opening) {
-                    Some(Reaction::Accepted) => self.accepted.push(event.origin.id),
-                    Some(Reaction::Frustrated | Reaction::Abandoned) => {
-                        self.failures.push((self.turn, event.origin.id));
-                    }
-                    None => {}
-                }
+                let speech = speech(prompt.words);
+                self.said(id, &speech, prompt.images > 0);
                 if self.words.len() < LANGUAGE_BYTES {
-                    self.words.push_str(opening);
+                    let words = prompt.words;
+                    let end =
+                        words.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= LANGUAGE_SAMPLE);
+                    self.words.push_str(words.get(..end.last().unwrap_or(0)).unwrap_or_default());
                     self.words.push('\n');
                 }
             }
-            Kind::PlanApproval(_) => self.turn += 1,
+            Kind::PlanApproval(body) => {
+                self.turn += 1;
+                self.opened = true;
+                self.facts.plans_given.push(id);
+                // The plan is the agent's, but the person took it for theirs; its heading says what kind of work it is.
+                let plan = body.head(400);
+                let heading = plan.lines().find_map(|line| line.trim().strip_prefix("# ")).unwrap_or_default();
+                let ask = heard(&speech(heading)).ask.filter(|ask| ask.wants_change());
+                self.facts.asked(ask.unwrap_or(Ask::Change)).push(id);
+            }
+            Kind::Command { name, .. } => {
+                if let Some(ask) = by_command(&name.to_str()) {
+                    self.opened = true;
+                    self.facts.asked(ask).push(id);
+                }
+            }
             _ => {}
         }
     }
 
     fn finish(&self) -> SignalFacts {
-        let recent = self.failures.iter().filter(|(turn, _)| turn + LAST_TURNS > self.turn);
-        SignalFacts {
-            completion_signals: Cited(self.accepted.clone()),
-            failure_signals: Cited(recent.map(|(_, id)| *id).collect()),
-            natural_language: language(&self.words),
+        let mut facts = self.facts.clone();
+        let recent = |said: &[(usize, EventId)]| {
+            let recent = said.iter().filter(|(turn, _)| turn + LAST_TURNS > self.turn);
+            Cited(recent.map(|(_, id)| *id).collect())
+        };
+        facts.frustration_signals = recent(&self.complaints);
+        facts.frustration_signals.0.extend(recent(&self.corrections).0);
+        facts.frustration_signals.0.sort_unstable();
+        facts.abandonment_signals = recent(&self.abandoned);
+        facts.natural_language = language(&self.words);
+        facts
+    }
+}
+
+impl Signals {
+    fn said(&mut self, id: EventId, speech: &Speech<'_>, pictures: bool) {
+        let Heard { ask, symptom, reaction, go_ahead, commit, tests_later, limits } = heard(speech);
+        let facts = &mut self.facts;
+        if let Some(ask) = ask {
+            facts.asked(ask).push(id);
+        }
+        let mark = |wanted: bool, fact: &mut Cited| {
+            if wanted {
+                fact.push(id);
+            }
+        };
+        let names_a_place = speech.words.contains(['/', '`', '@']);
+        mark(commit, &mut facts.commit_requests);
+        mark(go_ahead, &mut facts.go_aheads);
+        mark(tests_later, &mut facts.tests_deferred);
+        mark(speech.pasted_error, &mut facts.reported_errors);
+        mark(symptom || speech.pasted_error, &mut facts.reported_symptoms);
+        mark(limits || names_a_place, &mut facts.scope_given);
+        let much = speech.words.len() >= MUCH_BYTES;
+        mark(speech.pasted || pictures || names_a_place || much, &mut facts.context_given);
+        mark(speech.steps >= PLAN_STEPS, &mut facts.plans_given);
+        if !self.opened {
+            // The prompt that opens a session is its task: "it still fails" there is what to work on.
+            self.opened = true;
+            let reaction = match reaction {
+                Some(Reaction::Accepted) => ACCEPTED,
+                Some(Reaction::Frustrated | Reaction::Broken | Reaction::Corrected) => COMPLAINT,
+                Some(Reaction::Abandoned) | None => OTHER,
+            };
+            facts.opening_reaction = Some(reaction.to_owned());
+            return;
+        }
+        match reaction {
+            Some(Reaction::Accepted) => facts.completion_signals.push(id),
+            Some(Reaction::Frustrated) => self.complaints.push((self.turn, id)),
+            Some(Reaction::Broken) if self.worked => self.complaints.push((self.turn, id)),
+            Some(Reaction::Corrected) => self.corrections.push((self.turn, id)),
+            Some(Reaction::Abandoned) => self.abandoned.push((self.turn, id)),
+            Some(Reaction::Broken) | None => {}
         }
     }
+}
+
+impl SignalFacts {
+    fn asked(&mut self, ask: Ask) -> &mut Cited {
+        match ask {
+            Ask::Question => &mut self.asked_question,
+            Ask::Investigation => &mut self.asked_investigation,
+            Ask::Review => &mut self.asked_review,
+            Ask::Plan => &mut self.asked_plan,
+            Ask::SmallChange => &mut self.asked_small_change,
+            Ask::BugFix | Ask::Symptom => &mut self.asked_bug_fix,
+            Ask::Feature => &mut self.asked_feature,
+            Ask::Refactor => &mut self.asked_refactor,
+            Ask::Change => &mut self.asked_change,
+        }
+    }
+}
+
+/// What a slash command asks for, by its name: its body is nobody's words.
+fn by_command(name: &str) -> Option<Ask> {
+    name.split(|c: char| !c.is_ascii_alphabetic()).find_map(|word| {
+        Some(match word {
+            "review" | "audit" => Ask::Review,
+            "plan" | "brainstorm" | "design" | "spec" => Ask::Plan,
+            "fix" | "bugfix" | "debug" => Ask::BugFix,
+            "refactor" | "simplify" => Ask::Refactor,
+            "implement" | "feature" | "build" => Ask::Feature,
+            "init" => Ask::Change,
+            "investigate" | "research" => Ask::Investigation,
+            "explain" => Ask::Question,
+            _ => return None,
+        })
+    })
 }
 
 /// The language of some words. Code and paths between them are left out; too few words tell nothing.
@@ -154,13 +375,23 @@ fn by_small_words(prose: &[&str]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use crate::facts::testing::facts_of;
+    use crate::sessions::EventId;
 
     #[test]
     fn a_complaint_counts_only_near_the_end() {
-        let late = facts_of("e1 user fix it\n e2 user still broken\n e3 user hm\n e4 user go on");
+        let late = facts_of("e1 user fix it\n e2 user ugh\n e3 user hm\n e4 user go on");
         assert_eq!(late.signals.failure_signals.count(), 1);
-        let early = facts_of("e1 user still broken\n e2 user a\n e3 user b\n e4 user c");
+        let early = facts_of("e1 user fix it\n e2 user ugh\n e3 user a\n e4 user b\n e5 user c");
         assert!(early.signals.failure_signals.is_empty());
+    }
+
+    #[test]
+    fn each_prompt_asks_for_one_thing_and_a_command_by_its_name() {
+        let facts = facts_of("e1 user how does it work?\n e2 user fix it\n e3 user yes\n e4 command /team:review");
+        let signals = facts.signals;
+        assert_eq!(signals.asked_question.0, [EventId(1)]);
+        assert_eq!(signals.asked_bug_fix.0, [EventId(2)]);
+        assert_eq!(signals.asked_review.0, [EventId(4)]);
     }
 
     #[test]

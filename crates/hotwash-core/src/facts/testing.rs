@@ -1,7 +1,7 @@
 //! A small language for transcripts, so that a test reads as the story it is about.
 //!
 //! ```text
-//! e1 user  fix the parser          a prompt
+//! e1 user  fix the parser          a prompt; `\n` in it begins a line
 //! e2 Read  src/a.rs:10+50          a call; `&Read` rides in the message before
 //! e3 ok    what the tool said      the oldest call without a result ends well
 //! e4 Edit  src/a.rs -old +new      what the edit changes, told with its result
@@ -9,7 +9,8 @@
 //! e6 says  done                    the agent's prose
 //! e7 compact                       an automatic compaction
 //! e8 overloaded                    a request that failed for good
-//! e9 slash /clear                  a command; `queued` is a prompt while it works, `approves` a plan approved
+//! e9 command /review               a slash command; `plan` an approved plan, `headless` a run with nobody in front
+//! e10 queued and the docs          a prompt typed while the agent works
 //! ```
 //! `@12` at the end of a line is a time in seconds.
 
@@ -53,16 +54,18 @@ pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
         let mut tell = |kind| listen(&Event { origin: &origin, kind });
         match verb {
             "user" => {
-                tell(Kind::Prompt(Prompt { words: rest, via: PromptVia::Typed, images: 0 }));
+                let words = rest.replace("\\n", "\n");
+                tell(Kind::Prompt(Prompt { words: &words, via: PromptVia::Typed, images: 0 }));
             }
             "says" => tell(Kind::Says(Text::plain(rest))),
             "compact" => tell(Kind::Compaction(Compaction::Auto)),
-            "approves" => tell(Kind::PlanApproval(Body::One(Text::plain(rest)))),
             "queued" => {
                 tell(Kind::Prompt(Prompt { words: rest, via: PromptVia::Queued, images: 0 }));
             }
-            "slash" => tell(Kind::Command { name: Text::plain(rest), via: CommandVia::User }),
             "interrupt" => tell(Kind::Interrupt),
+            "command" => tell(Kind::Command { name: Text::plain(rest), via: CommandVia::User }),
+            "plan" => tell(Kind::PlanApproval(Body::One(Text::plain(rest)))),
+            "headless" => listen(&Event { origin: &Origin { headless: true, ..origin }, kind: Kind::Activity }),
             "overloaded" => tell(Kind::ApiError(ApiError::Final(Body::One(Text::plain("overloaded"))))),
             "ok" | "error" | "created" => {
                 let (call, lines) = open.pop_front().unwrap_or_else(|| panic!("no call for {line:?}"));
@@ -99,6 +102,10 @@ fn tool(name: &str) -> Tool {
         "Grep" => Tool::Search,
         "TodoWrite" => Tool::Todo,
         "Task" => Tool::Subagent,
+        "Ask" => Tool::AskPerson,
+        "Plan" => Tool::Plan,
+        "Fetch" => Tool::WebFetch,
+        "Tool" => Tool::Other,
         _ => panic!("no tool {name}"),
     }
 }

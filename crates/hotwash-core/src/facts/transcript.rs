@@ -7,7 +7,7 @@ use crate::sessions::{Event, EventId, Key, Kind, Origin, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// How much of a prompt or an answer is kept, in bytes.
-const WORDS_KEPT: usize = 2000;
+pub(super) const WORDS_KEPT: usize = 2000;
 
 facts! {
     /// Where it was recorded.

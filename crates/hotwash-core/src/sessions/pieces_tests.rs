@@ -23,12 +23,12 @@ const ONE: [&str; 1] = ["new transcript e1"];
 
 #[test]
 fn a_clear_ends_a_session() {
-    assert_eq!(after_edit("e4 slash /clear\n e5 user  next"), ["new transcript e1", "/clear e4"]);
+    assert_eq!(after_edit("e4 command /clear\n e5 user  next"), ["new transcript e1", "/clear e4"]);
 }
 
 #[test]
 fn a_clear_at_the_beginning_is_the_reason_and_no_empty_session() {
-    assert_eq!(openings("e1 slash /clear\n e2 slash /clear\n e3 user  go"), ["/clear e1"]);
+    assert_eq!(openings("e1 command /clear\n e2 command /clear\n e3 user  go"), ["/clear e1"]);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_commit_at_the_end_opens_nothing_until_somebody_prompts() {
 
 #[test]
 fn a_plan_approval_opens_a_turn() {
-    let story = "e4 Bash  git commit -am x\n e5 ok\n e6 approves  the plan";
+    let story = "e4 Bash  git commit -am x\n e5 ok\n e6 plan  the plan";
     assert_eq!(after_edit(story), ["new transcript e1", "commit e6"]);
 }
 
@@ -115,12 +115,12 @@ fn idle_time_ends_nothing() {
 #[test]
 fn a_compaction_ends_nothing() {
     assert_eq!(after_edit("e4 compact\n e5 user  go on"), ONE);
-    assert_eq!(after_edit("e4 slash /compact\n e5 user  go on"), ONE);
+    assert_eq!(after_edit("e4 command /compact\n e5 user  go on"), ONE);
 }
 
 #[test]
 fn a_resumed_transcript_goes_on() {
-    assert_eq!(after_edit("e4 slash /resume\n e5 user  go on @800000"), ONE);
+    assert_eq!(after_edit("e4 command /resume\n e5 user  go on @800000"), ONE);
 }
 
 const LOGIN: &str = "e1 user  Please let the login form validate e-mail addresses before submitting anything
@@ -167,7 +167,7 @@ fn a_topic_once_decided_stays_decided() {
 fn a_piece_knows_where_and_when_it_was() {
     let mut pieces = Pieces::default();
     let story = format!(
-        "{EDIT}e4 slash /clear @50\n e7 user  next @60\n e8 Read  b.rs\n e9 ok @70\n e10 Edit c.rs\n e11 error no"
+        "{EDIT}e4 command /clear @50\n e7 user  next @60\n e8 Read  b.rs\n e9 ok @70\n e10 Edit c.rs\n e11 error no"
     );
     tell(&story, |event| pieces.event(event, &ByWords));
     let piece = pieces.parts().next_back().unwrap().piece();
@@ -185,8 +185,8 @@ fn stories() -> impl Strategy<Value = String> {
         Just("user  Write a migration dropping legacy invoices from our billing database schema"),
         Just("user  Please let the login form validate e-mail addresses before submitting anything"),
         Just("queued  and the docs"),
-        Just("slash /clear"),
-        Just("slash /compact"),
+        Just("command /clear"),
+        Just("command /compact"),
         Just("interrupt"),
         Just("compact"),
         Just("says  done"),

@@ -552,7 +552,7 @@ fn edits_are_judged_by_runs_after_them() {
         verification: VerificationFacts { test_runs: tests, verified, ended_red: cited(red), ..Default::default() },
         ..Facts::default()
     };
-    for (facts, expected) in [
+    for (facts, expected) in vec![
         (work(Runs::default(), Some(false), &[]), None),
         (work(passed(&[5]), Some(false), &[]), None),
         (work(Runs { unknown: events(&[25]), ..Runs::default() }, Some(false), &[]), None),
@@ -586,7 +586,7 @@ fn errors_decide_a_level() {
         ending: EndingFacts { unresolved_errors: cited(left), ..EndingFacts::default() },
         ..Facts::default()
     };
-    let lines: Vec<String> = [
+    let lines: Vec<String> = vec![
         errors(4, &[], 0, &[]),
         errors(5, &[], 0, &[]),
         errors(11, &[3, 5], 1, &[]),

@@ -1,0 +1,226 @@
+//! What a goal is judged by, beside words: whether anything was changed, planned first, tried over and over.
+
+use super::calls::{KeyMap, OpenCall, Status, Step};
+use super::edits::is_source;
+use super::value::{Cited, FactValue, Form, facts, store};
+use super::{Fold, text_hash};
+use crate::sessions::{Event, EventId, Kind, Tool};
+use crate::shell;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// So many changes of one file may be tries at the same fix.
+pub(super) const TRIES: usize = 3;
+
+/// Events that belong together, list by list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CitedLists(pub Vec<Vec<EventId>>);
+
+impl Form for CitedLists {
+    const FORM: &'static str = "count of lists of events";
+}
+
+impl FactValue for CitedLists {
+    fn json(&self) -> Value {
+        Value::from(self.0.len())
+    }
+    fn stored(&self, out: &mut Vec<u8>) {
+        store(self, out);
+    }
+    fn is_nothing(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+facts! {
+    /// What the goal is judged by.
+    pub struct GoalFacts {
+        /// Edits, writes and notebook edits that were tried.
+        /// Why: tells changes by a file tool from those through the shell.
+        /// Blind: nothing known.
+        edit_calls_tried: u64,
+        /// The last change of a source file.
+        /// Why: only a run after it says anything about the work as it stands.
+        /// Blind: changes made through the shell.
+        last_source_edit: Cited,
+        /// The last shell command that worked.
+        /// Why: what was asked for before it may have been done there.
+        /// Blind: whether it was.
+        last_command: Cited,
+        /// The first call before any edit that may have changed something by other means: a shell command that does
+        /// more than read and check, a subagent, a tool that we do not know, a person's own command.
+        /// Why: where there is none and no edit, nothing was changed.
+        /// Blind: whether it did change something.
+        changed_by_other_means: Cited,
+        /// Files that were changed three times or more, with the changes.
+        /// Why: many tries on one file may be a loop.
+        /// Blind: changes made through the shell.
+        repeated_edits: CitedLists,
+        /// Calls of a planning tool before the first change.
+        /// Why: a plan before the action.
+        /// Blind: plans made in prose.
+        planned_before_change: Cited,
+        /// Plans of the agent that the person approved in the session.
+        /// Why: a plan is accepted so.
+        /// Blind: plans told in prose.
+        plans_approved: Cited,
+        /// A shell command that ended with a stack trace or an error message, with no change and no command that
+        /// worked after it.
+        /// Why: what was tried last did not run.
+        /// Blind: failures whose exit code is masked.
+        ended_on_crash: Cited,
+    }
+}
+
+/// The fold behind [`GoalFacts`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Goal {
+    facts: GoalFacts,
+    edits: KeyMap<u64, Vec<EventId>>,
+    crash: Option<EventId>,
+    last_command: Option<EventId>,
+    changed: bool,
+}
+
+impl Fold for Goal {
+    type Facts = GoalFacts;
+
+    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        match step {
+            Step::Called(call) => match call.tool {
+                tool if tool.edits() => self.facts.edit_calls_tried += 1,
+                Tool::Todo | Tool::Plan if !self.changed => self.facts.planned_before_change.push(call.id),
+                Tool::Subagent | Tool::Other => self.may_change(call.id),
+                _ => {}
+            },
+            Step::Ended { call: Some(call), status: Status::Ok, outcome } => match call.tool {
+                tool if tool.edits() => self.edited(call),
+                Tool::Shell => {
+                    self.crash = None;
+                    self.last_command = Some(call.id);
+                    self.ran(call);
+                }
+                Tool::Plan if outcome.body.head(200).contains("approved your plan") => {
+                    self.facts.plans_approved.push(call.id);
+                }
+                _ => {}
+            },
+            Step::Ended { call: Some(call), status: Status::Failed, outcome } if call.tool == Tool::Shell => {
+                if crashed(&outcome.body.tail(800)) {
+                    self.crash = Some(call.id);
+                }
+                self.ran(call);
+            }
+            Step::Ended { .. } => {}
+            Step::Aside => {
+                if let Kind::Bang(_) = event.kind {
+                    self.may_change(event.origin.id);
+                }
+            }
+        }
+    }
+
+    fn finish(&self) -> GoalFacts {
+        let mut facts = self.facts.clone();
+        facts.repeated_edits.0 = self.edits.values().filter(|edits| edits.len() >= TRIES).cloned().collect();
+        facts.repeated_edits.0.sort_unstable();
+        facts.last_command = Cited(self.last_command.into_iter().collect());
+        facts.ended_on_crash = Cited(self.crash.into_iter().collect());
+        facts
+    }
+}
+
+impl Goal {
+    fn edited(&mut self, call: &OpenCall) {
+        self.changed = true;
+        self.crash = None;
+        self.edits.entry(text_hash(&call.path)).or_default().push(call.id);
+        if is_source(&call.path) {
+            self.facts.last_source_edit = Cited(vec![call.id]);
+        }
+    }
+
+    /// Commands are looked at until the first that may have changed something: one is enough.
+    fn ran(&mut self, call: &OpenCall) {
+        if self.unchanged() && !shell::read_only(&call.command) && shell::runs(&call.command).is_empty() {
+            self.may_change(call.id);
+        }
+    }
+
+    fn may_change(&mut self, id: EventId) {
+        if self.unchanged() {
+            self.facts.changed_by_other_means.push(id);
+        }
+    }
+
+    fn unchanged(&self) -> bool {
+        !self.changed && self.facts.changed_by_other_means.is_empty()
+    }
+}
+
+/// Whether output ends in a stack trace or an error message. A search that finds nothing fails without one.
+fn crashed(output: &str) -> bool {
+    const MARKS: &[&str] = &["Traceback (most recent call last)", "panicked at", "Exception in thread", "goroutine "];
+    MARKS.iter().any(|mark| output.contains(mark))
+        || output.lines().any(|line| {
+            // `TypeError: …`, `errors.Error: …`
+            let name =
+                |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
+            line.split_once("Error: ").is_some_and(|(before, _)| name(before))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::testing::facts_of;
+    use crate::sessions::EventId;
+
+    #[test]
+    fn reading_and_checking_change_nothing_and_the_rest_may() {
+        for (story, by) in [
+            ("e1 Bash  grep -r foo src\n e2 ok", None),
+            ("e1 Bash  cargo test\n e2 ok", None),
+            ("e1 Read  a.rs\n e2 ok", None),
+            ("e1 Bash  sed -i s/a/b/ a.rs\n e2 ok", Some(1)),
+            ("e1 Bash  git checkout main\n e2 ok", Some(1)),
+            ("e1 Bash  ls\n e2 ok\n e3 Bash  python gen.py\n e4 ok\n e5 Bash  ./x\n e6 ok", Some(3)),
+            ("e1 Task  write it", Some(1)),
+            ("e1 Tool  anything", Some(1)),
+            ("e1 Edit  a.rs -a +b\n e2 ok\n e3 Bash  ./x\n e4 ok", None),
+        ] {
+            let by: Vec<EventId> = by.into_iter().map(EventId).collect();
+            assert_eq!(facts_of(story).goal.changed_by_other_means.0, by, "{story}");
+        }
+    }
+
+    #[test]
+    fn a_crash_counts_until_something_works() {
+        let crash = "e1 Bash  python a.py\n e2 error Traceback (most recent call last): boom";
+        for (after, crashed) in
+            [("", true), ("\n e3 Bash  python a.py\n e4 ok", false), ("\n e3 Edit  a.py -a +b\n e4 ok", false)]
+        {
+            assert_eq!(!facts_of(&format!("{crash}{after}")).goal.ended_on_crash.is_empty(), crashed, "{after}");
+        }
+        for innocent in
+            ["e1 Bash  grep x a.rs\n e2 error Exit code 1", "e1 Bash  rg Error: src\n e2 ok src/a.rs: Error: x"]
+        {
+            assert!(facts_of(innocent).goal.ended_on_crash.is_empty(), "{innocent}");
+        }
+    }
+
+    #[test]
+    fn files_changed_again_and_again_are_listed() {
+        let edit = |id: u32, file: &str| format!("e{id} Edit  {file} -a +b\n e{} ok\n", id + 1);
+        let story: String = [edit(1, "a.rs"), edit(3, "b.rs"), edit(5, "a.rs"), edit(7, "a.rs")].concat();
+        assert_eq!(facts_of(&story).goal.repeated_edits.0, [[EventId(1), EventId(5), EventId(7)]]);
+    }
+
+    #[test]
+    fn planning_counts_before_the_first_change() {
+        let story = "e1 TodoWrite  a\n e2 ok\n e3 Edit  a.rs -a +b\n e4 ok\n e5 TodoWrite  b\n e6 ok";
+        assert_eq!(facts_of(story).goal.planned_before_change.0, [EventId(1)]);
+        let approved = "e1 Plan  do it\n e2 ok User has approved your plan.";
+        assert_eq!(facts_of(approved).goal.plans_approved.0, [EventId(1)]);
+    }
+}

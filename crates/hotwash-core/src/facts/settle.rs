@@ -1,0 +1,109 @@
+//! Facts that follow from other facts, once all of them are known: which signals of failure still stand at the end, and
+//! what the last words say.
+
+use super::claims::closing;
+use super::goal::TRIES;
+use super::signals::LAST_TURNS;
+use super::transcript::{WORDS_KEPT, Words};
+use super::value::Cited;
+use super::verification::Runs;
+use super::{Facts, SignalFacts};
+use crate::sessions::EventId;
+
+/// Completes the facts.
+pub(super) fn settle(facts: &mut Facts, words: &Words) {
+    read_last_words(facts, words);
+    facts.signals.unresolved_error_signals = unresolved_errors(facts);
+    facts.signals.iteration_loop = iteration_loop(facts);
+    drop_resolved(facts);
+}
+
+fn read_last_words(facts: &mut Facts, words: &Words) {
+    let ending = &mut facts.ending;
+    if ending.last_answer.is_empty() {
+        return;
+    }
+    let words = words.last_answer.as_deref().unwrap_or_default();
+    let said = closing(words);
+    ending.closing_claim = said.claim.map(str::to_owned);
+    ending.closing_excuse = said.excuse.map(str::to_owned);
+    ending.closing_admission = said.admission.map(str::to_owned);
+    // Cut words are a little shorter than the limit.
+    ending.closing_cut = words.len() + 100 > WORDS_KEPT;
+    ending.ended_on_question |= said.asks && !ending.closing_cut;
+}
+
+/// Complaints that a later green run or acceptance resolved are no longer signals.
+fn drop_resolved(facts: &mut Facts) {
+    let resolved = last(&facts.signals.completion_signals).max(last_green(facts));
+    let SignalFacts { frustration_signals, abandonment_signals, failure_signals, .. } = &mut facts.signals;
+    for signals in [&mut *frustration_signals, &mut *abandonment_signals] {
+        signals.0.retain(|signal| Some(*signal) > resolved);
+    }
+    failure_signals.0 = [&frustration_signals.0[..], &abandonment_signals.0[..]].concat();
+    failure_signals.0.sort_unstable();
+}
+
+fn unresolved_errors(facts: &Facts) -> Cited {
+    let from = last_turns(facts);
+    let last_edit = last(&facts.edits.edit_calls_ok);
+    let checks = &facts.verification;
+    let red = |runs: &Runs| {
+        let red = runs.fail.iter().copied().max();
+        red.filter(|red| Some(*red) > runs.pass.iter().copied().max() && Some(*red) > last_edit && *red >= from)
+    };
+    let crash = last(&facts.goal.ended_on_crash).filter(|crash| Some(*crash) > last_edit && *crash >= from);
+    // A report that came with the first prompt is the task; one that somebody worked on was not left alone.
+    let opening = facts.prompts.human_prompts.0.first();
+    let worked_on = last_edit.max(last_green(facts)).max(last(&facts.signals.completion_signals));
+    let reported = last(&facts.signals.reported_errors)
+        .filter(|report| Some(*report) > worked_on && *report >= from && Some(report) != opening);
+    let mut events: Vec<EventId> =
+        [red(&checks.test_runs), red(&checks.build_runs), crash, reported].into_iter().flatten().collect();
+    events.sort_unstable();
+    events.dedup();
+    Cited(events)
+}
+
+/// Red runs of one kind since it was last green, each after another change of the same file.
+fn iteration_loop(facts: &Facts) -> Cited {
+    let from = last_turns(facts);
+    let accepted = last(&facts.signals.completion_signals);
+    let checks = &facts.verification;
+    // A linter that keeps finding something is not a fix that keeps failing.
+    for runs in [&checks.test_runs, &checks.build_runs] {
+        let green = runs.pass.iter().copied().max();
+        let red: Vec<EventId> = runs.fail.iter().copied().filter(|red| Some(*red) > green).collect();
+        let recent = red.last().is_some_and(|red| *red >= from && Some(*red) > accepted);
+        for edits in facts.goal.repeated_edits.0.iter().filter(|_| recent) {
+            let mut before = green;
+            let mut tries = red.clone();
+            tries.retain(|red| {
+                let tried = edits.iter().any(|edit| Some(*edit) > before && edit < red);
+                before = Some(*red);
+                tried
+            });
+            if tries.len() >= TRIES {
+                return Cited(tries);
+            }
+        }
+    }
+    Cited::default()
+}
+
+/// Where the last turns begin.
+fn last_turns(facts: &Facts) -> EventId {
+    let prompts = &facts.prompts;
+    let mut turns: Vec<EventId> = prompts.human_prompts.0.iter().chain(&prompts.plan_prompts.0).copied().collect();
+    turns.sort_unstable();
+    turns.iter().rev().nth(LAST_TURNS - 1).copied().unwrap_or_default()
+}
+
+fn last(cited: &Cited) -> Option<EventId> {
+    cited.0.iter().copied().max()
+}
+
+fn last_green(facts: &Facts) -> Option<EventId> {
+    let checks = &facts.verification;
+    [&checks.test_runs, &checks.build_runs, &checks.lint_runs].into_iter().flat_map(|runs| &runs.pass).copied().max()
+}

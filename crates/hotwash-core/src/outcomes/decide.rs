@@ -1,0 +1,337 @@
+//! The offline judge of outcomes: decides where facts can, and says *undecided* where they cannot.
+//!
+//! *Failed* takes hard evidence: the session broke off, nothing was changed where a change was asked for, or a signal of
+//! failure stands at the end. *Complete* takes the intent's own criterion, met by explicit evidence: the person accepted
+//! the result in words, or the run that was needed is green after the last change and the person went on without
+//! complaint. Where nobody sat in front of it, nobody could accept it, and only failure can be decided.
+//!
+//! The rest carries a probability, from a table by intent and by how the work stood. The table is reasoned, not measured:
+//! a green run raises it, a red one lowers it, a claim does not raise it.
+
+use super::intent::{Intended, Intent};
+use super::standing::{Standing, Word, complained_afterwards, last, last_green};
+use super::substance::Substance;
+use super::{Evidence, Goal, JudgeStatus, Lack, Outcome, Reason};
+use crate::facts::Facts;
+use crate::sessions::EventId;
+
+const SURE_FAILED: f64 = 0.9;
+const SURE_ACCEPTED: f64 = 0.9;
+const SURE_VERIFIED: f64 = 0.8;
+
+/// The outcome of a session, from its facts alone.
+pub fn offline(facts: &Facts) -> Outcome {
+    let intended = Intended::of(facts);
+    let intent = intended.intent;
+    let standing = Standing::of(facts, intent);
+    let verdict = if intent == Intent::None {
+        Verdict::undecided(None, None, intended.reason.clone())
+    } else if let Some(failed) = failed(facts, &intended, &standing) {
+        failed
+    } else if facts.transcript.headless {
+        headless(facts, intent, &standing)
+    } else {
+        completed(facts, intent, &standing).unwrap_or_else(|| undecided(facts, intent, &standing))
+    };
+    let status = match verdict.goal {
+        _ if intent == Intent::None => JudgeStatus::NoGoal,
+        Goal::Undecided => JudgeStatus::Undecided,
+        Goal::Complete | Goal::Failed => JudgeStatus::Ok,
+    };
+    let Verdict { goal, confidence, probability, lack, reasons } = verdict;
+    let evidence = if goal == Goal::Undecided { Evidence::Silent } else { Evidence::Explicit };
+    Outcome {
+        substance: Substance::of(facts),
+        intended,
+        status,
+        goal,
+        evidence,
+        confidence,
+        probability,
+        lack,
+        reasons,
+    }
+}
+
+struct Verdict {
+    goal: Goal,
+    confidence: Option<f64>,
+    probability: Option<f64>,
+    lack: Option<Lack>,
+    reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    fn complete(confidence: f64, reasons: Vec<Reason>) -> Verdict {
+        Verdict { goal: Goal::Complete, confidence: Some(confidence), probability: None, lack: None, reasons }
+    }
+    fn failed(lack: Lack, reasons: Vec<Reason>) -> Verdict {
+        Verdict { goal: Goal::Failed, confidence: Some(SURE_FAILED), probability: None, lack: Some(lack), reasons }
+    }
+    fn undecided(probability: Option<f64>, lack: Option<Lack>, reason: Reason) -> Verdict {
+        Verdict { goal: Goal::Undecided, confidence: None, probability, lack, reasons: vec![reason] }
+    }
+}
+
+/// Hard evidence that the goal was missed: all of it, the plainest first.
+fn failed(facts: &Facts, intended: &Intended, standing: &Standing) -> Option<Verdict> {
+    let Facts { ending, signals, transcript, .. } = facts;
+    let mut found: Vec<(Lack, Reason)> = Vec::new();
+    let mut add = |lack, fact, text: String, events: &[EventId]| found.push((lack, Reason::new(fact, text, events)));
+
+    // What breaks off after the person has accepted the result breaks off something else.
+    if standing.accepted.is_none() {
+        let text = |what: &str| format!("the session ended {what}");
+        if !ending.ended_on_api_error.is_empty() {
+            let text = text("on a request that failed for good or met a limit");
+            add(Lack::BrokeOff, "ended_on_api_error", text, &ending.ended_on_api_error.0);
+        }
+        if ending.ended_on_open_calls.count() > ending.ended_on_open_commit.count() {
+            add(
+                Lack::BrokeOff,
+                "ended_on_open_calls",
+                text("while a call was still open"),
+                &ending.ended_on_open_calls.0,
+            );
+        }
+        if !ending.ended_without_answer.is_empty() {
+            let text = text("on a tool's result, without a word of the agent: cut off in the middle of the work");
+            add(Lack::BrokeOff, "ended_without_answer", text, &ending.ended_without_answer.0);
+        }
+    }
+    if intended.surely_needs_change() && !standing.changed && !waits(facts) && !ending.last_answer.is_empty() {
+        let what = intended.intent.singular();
+        let text = format!("a {what} was asked for, and the session ended with nothing changed");
+        add(Lack::NothingChanged, "edit_calls_ok", text, &ending.last_answer.0);
+    }
+    if !signals.frustration_signals.is_empty() {
+        let text = "the person complains near the end, and nothing later resolves it".to_owned();
+        add(Lack::Complaint, "frustration_signals", text, &signals.frustration_signals.0);
+    }
+    if complained_afterwards(facts) {
+        add(Lack::Complaint, "followed_by", "the prompt after the session complains of it".to_owned(), &[]);
+    }
+    if !signals.abandonment_signals.is_empty() {
+        let text = "the person gives the goal up near the end".to_owned();
+        add(Lack::GivenUp, "abandonment_signals", text, &signals.abandonment_signals.0);
+    }
+    // An error is a failure where something was to work afterwards. Where the person stopped it or is asked, it waits.
+    if intended.intent.needs_change() && standing.accepted.is_none() && (transcript.headless || !waits(facts)) {
+        if !signals.unresolved_error_signals.is_empty() && error_stands(facts, standing) {
+            let text = "the last thing that was tried failed, and nothing was done about it".to_owned();
+            add(Lack::Error, "unresolved_error_signals", text, &signals.unresolved_error_signals.0);
+        }
+        if !signals.iteration_loop.is_empty() && ending.closing_excuse.is_none() {
+            let tries = signals.iteration_loop.count();
+            let text = format!("{tries} tries at the same file, each followed by a red run, and none green since");
+            add(Lack::Loop, "iteration_loop", text, &signals.iteration_loop.0);
+        }
+    }
+    let lack = found.first()?.0;
+    Some(Verdict::failed(lack, found.into_iter().map(|(_, reason)| reason).collect()))
+}
+
+/// The person stopped it or was asked something: what is missing may be theirs to say.
+fn waits(facts: &Facts) -> bool {
+    let Facts { ending, transcript, .. } = facts;
+    // Where nobody was there, nobody was asked.
+    let asked = ending.ended_on_question && !transcript.headless;
+    asked || !ending.ended_on_interrupt.is_empty() || ending.closing_excuse.is_some()
+}
+
+/// Whether a red end is the work's own: not what was red before it, not what the agent accounts for. An agent that says
+/// that it is not done settles it; one that says that it is done, against a red run, leaves it open.
+fn error_stands(facts: &Facts, standing: &Standing) -> bool {
+    let Facts { ending, edits, verification, .. } = facts;
+    if ending.closing_admission.is_some() && ending.closing_excuse.is_none() {
+        return true;
+    }
+    let accounted = ending.closing_excuse.is_some() || ending.closing_claim.is_some() || ending.closing_cut;
+    let first_edit = edits.edit_calls_ok.0.iter().min();
+    let reds = verification.test_runs.fail.iter().chain(&verification.build_runs.fail);
+    let red_before = first_edit.is_some_and(|edit| reds.into_iter().any(|red| red < edit));
+    !accounted && !red_before && standing.changed
+}
+
+/// Nobody could accept it, so that it cannot be called complete.
+fn headless(facts: &Facts, intent: Intent, standing: &Standing) -> Verdict {
+    let text = "nobody was there to accept the result, and nothing shows a failure";
+    let lack =
+        standing.green.is_none().then_some(Lack::NoRun).filter(|_| intent.needs_change() && !standing.prose_only);
+    let lack = if facts.verification.ended_red.is_empty() { lack } else { Some(Lack::Red) };
+    Verdict::undecided(Some(prior(facts, intent, standing)), lack, Reason::new("headless", text, &[]))
+}
+
+/// The intent's own criterion, met by explicit evidence.
+fn completed(facts: &Facts, intent: Intent, standing: &Standing) -> Option<Verdict> {
+    let Facts { signals, goal, prompts, verification, .. } = facts;
+    let opening = prompts.human_prompts.0.first().copied();
+    let accepted = standing.accepted.map(|word| {
+        let (fact, text) = match word {
+            Word::After => ("followed_by", "the next prompt accepts the result"),
+            Word::At(event) if signals.completion_signals.0.contains(&event) => {
+                ("completion_signals", "the person accepted the result in words")
+            }
+            Word::At(_) => ("commit_requests", "the person had the result committed"),
+        };
+        Reason::new(fact, text, &word.events())
+    });
+    // A run that is red at the end speaks against what was accepted or went on.
+    let red = intent.needs_change() && !verification.ended_red.is_empty();
+    if red {
+        return None;
+    }
+    let checked =
+        |run: Option<EventId>| run.map(|run| Reason::new("verified", "a green run came after the last change", &[run]));
+    let went_on = standing.went_on.map(|word| {
+        let fact = if word == Word::After { "followed_by" } else { "human_prompts" };
+        Reason::new(fact, "the person went on without complaint", &word.events())
+    });
+    let both = |run: Option<Reason>, word: Option<Reason>| Some(vec![run?, word?]);
+    let by_word = |word: Option<Reason>| Some(Verdict::complete(SURE_ACCEPTED, vec![word?]));
+    let by_run = |reasons: Option<Vec<Reason>>| Some(Verdict::complete(SURE_VERIFIED, reasons?));
+
+    match intent {
+        Intent::None => None,
+        Intent::Question | Intent::Investigation => by_word(accepted),
+        Intent::Review => {
+            let acted_on = last(&signals.go_aheads).filter(|word| Some(*word) != opening);
+            let acted_on =
+                acted_on.map(|word| Reason::new("go_aheads", "the person had the review's findings acted on", &[word]));
+            by_word(accepted.or(acted_on))
+        }
+        Intent::Plan => {
+            let approved = last(&goal.plans_approved)
+                .map(|plan| Reason::new("plans_approved", "the person approved the plan", &[plan]))
+                .or_else(|| {
+                    let word = last(&signals.go_aheads).filter(|word| Some(*word) != opening)?;
+                    Some(Reason::new("go_aheads", "the person had the plan carried out", &[word]))
+                });
+            by_word(approved.or(accepted))
+        }
+        _ if !standing.changed || standing.taken_back => None,
+        Intent::SmallChange | Intent::BugFix => {
+            by_word(accepted).or_else(|| by_run(both(checked(standing.green), went_on)))
+        }
+        Intent::Feature => {
+            let later = last(&signals.tests_deferred);
+            let later = later.map(|word| Reason::new("tests_deferred", "the person put tests off", &[word]));
+            let prose = || {
+                let text = "only prose was changed, which no test covers";
+                standing.prose_only.then(|| Reason::new("last_source_edit", text, &[]))
+            };
+            let tested = checked(standing.green_test).or(later).or_else(prose);
+            match (accepted, tested) {
+                (Some(word), Some(tested)) => Some(Verdict::complete(SURE_ACCEPTED, vec![word, tested])),
+                (Some(_), None) => None,
+                (None, _) => by_run(both(checked(standing.green_test), went_on)),
+            }
+        }
+        Intent::Refactor => {
+            let preserved = || checked(standing.green);
+            match accepted {
+                Some(word) => both(preserved(), Some(word)).map(|reasons| Verdict::complete(SURE_ACCEPTED, reasons)),
+                None => by_run(both(preserved(), went_on)),
+            }
+        }
+    }
+}
+
+/// Why nothing decides it.
+fn undecided(facts: &Facts, intent: Intent, standing: &Standing) -> Verdict {
+    let Facts { ending, verification, signals, .. } = facts;
+    let red = last(&verification.ended_red);
+    let (lack, reason) = if intent.needs_change() {
+        if let (Some(word), Some(red)) = (standing.accepted, red) {
+            let events: Vec<EventId> = word.events().into_iter().chain([red]).collect();
+            (Lack::Red, Reason::new("ended_red", "the person accepted the result, but the last run is red", &events))
+        } else if let Some(red) = red {
+            (Lack::Red, Reason::new("ended_red", "the last run is red, which may not be the work's fault", &[red]))
+        } else if let Some(word) = standing.accepted.filter(|_| standing.changed) {
+            let text = "the person accepted the result, but no test that covers the last change was run";
+            (Lack::NoTest, Reason::new("completion_signals", text, &word.events()))
+        } else if !ending.ended_on_interrupt.is_empty() {
+            let text = "the person stopped the agent, and nobody said anything afterwards";
+            (Lack::LeftOpen, Reason::new("ended_on_interrupt", text, &ending.ended_on_interrupt.0))
+        } else if let Some(open) = standing.left_open {
+            (Lack::LeftOpen, Reason::new("human_prompts", "what was asked last was not followed by a change", &[open]))
+        } else if let Some(run) = standing.green {
+            let text = "a green run came after the last change, and nobody said anything afterwards";
+            (Lack::NoWord, Reason::new("verified", text, &[run]))
+        } else {
+            unbacked(facts, standing)
+        }
+    } else if ending.ended_on_interrupt.is_empty() {
+        let text = "nobody said whether it was what they wanted";
+        (Lack::NotAccepted, Reason::new("completion_signals", text, &ending.last_answer.0))
+    } else {
+        let text = "the person stopped the agent, and nobody said anything afterwards";
+        (Lack::LeftOpen, Reason::new("ended_on_interrupt", text, &ending.ended_on_interrupt.0))
+    };
+    let mut probability = prior(facts, intent, standing);
+    if standing.accepted.is_some() {
+        probability = probability.max(0.5) + 0.2;
+    } else if standing.went_on.is_some() && red.is_none() {
+        probability += 0.1;
+    }
+    if lack == Lack::LeftOpen || !signals.reported_errors.0.is_empty() && standing.accepted.is_none() {
+        probability -= 0.1;
+    }
+    Verdict::undecided(Some(hundredths(probability)), Some(lack), reason)
+}
+
+/// A change without a run: claimed or not, it is not backed.
+fn unbacked(facts: &Facts, standing: &Standing) -> (Lack, Reason) {
+    let Facts { ending, edits, .. } = facts;
+    let edit = standing.last_edit.filter(|edit| last_green(facts) < Some(*edit) || !standing.prose_only);
+    match (&ending.closing_claim, last(&ending.last_answer), edit) {
+        (Some(claim), Some(answer), Some(edit)) if !standing.prose_only => {
+            let text =
+                format!("claimed, not backed: {answer} says “{claim}”, and no run came after the last edit {edit}");
+            (Lack::NoRun, Reason::new("closing_claim", text, &[answer, edit]))
+        }
+        (_, _, Some(edit)) if !standing.prose_only => {
+            let text = format!("no run came after the last edit {edit}, and nobody accepted the result");
+            (Lack::NoRun, Reason::new("last_source_edit", text, &[edit]))
+        }
+        _ => {
+            let text = "nobody accepted the result";
+            (Lack::NotAccepted, Reason::new("completion_signals", text, last(&edits.edit_calls_ok).as_slice()))
+        }
+    }
+}
+
+/// How likely a goal was reached, by intent and by how the work stood. Reasoned, not measured.
+fn prior(facts: &Facts, intent: Intent, standing: &Standing) -> f64 {
+    let [green, neither, red] = match intent {
+        Intent::Question => [0.70; 3],
+        Intent::Investigation | Intent::Plan => [0.60; 3],
+        Intent::Review => [0.65; 3],
+        Intent::SmallChange => [0.80, 0.65, 0.35],
+        Intent::BugFix => [0.65, 0.45, 0.25],
+        Intent::Feature => [0.60, 0.45, 0.25],
+        Intent::Refactor => [0.75, 0.50, 0.25],
+        Intent::None => [0.50; 3],
+    };
+    let by_run = if !facts.verification.ended_red.is_empty() {
+        red
+    } else if standing.green.is_some() {
+        green
+    } else {
+        neither
+    };
+    let nothing_done = intent.needs_change() && !standing.changed;
+    if nothing_done { 0.2 } else { by_run }
+}
+
+/// Two digits are more than such a number knows.
+fn hundredths(value: f64) -> f64 {
+    (value.clamp(0.05, 0.95) * 100.0).round() / 100.0
+}
+
+impl Facts {
+    /// Notes how the session that follows in the same transcript opens: it is the last word on this one.
+    pub fn note_next(&mut self, next: &Facts) {
+        self.signals.followed_by.clone_from(&next.signals.opening_reaction);
+    }
+}

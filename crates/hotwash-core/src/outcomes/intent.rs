@@ -1,0 +1,280 @@
+//! The intent of a session: what its person was after, from what they asked for.
+//!
+//! What was done breaks ties only: an "add it" of three lines is a small change, one of a hundred a feature. Where
+//! somebody wonders first and then wants work done, the work is the goal.
+
+use super::{Evidence, Reason};
+use crate::facts::Facts;
+use crate::facts::heard::Ask;
+use crate::sessions::EventId;
+use serde::{Deserialize, Serialize};
+
+/// What a session is after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Intent {
+    /// To be told something.
+    Question,
+    /// To find something out.
+    Investigation,
+    /// To have work judged.
+    Review,
+    /// A plan or a design.
+    Plan,
+    /// A small change.
+    SmallChange,
+    /// To have something mended.
+    BugFix,
+    /// Something new.
+    Feature,
+    /// Another shape for the same behaviour.
+    Refactor,
+    /// No goal was established.
+    None,
+}
+
+impl Intent {
+    /// All of them.
+    pub const ALL: [Intent; 9] = [
+        Intent::Question,
+        Intent::Investigation,
+        Intent::Review,
+        Intent::Plan,
+        Intent::SmallChange,
+        Intent::BugFix,
+        Intent::Feature,
+        Intent::Refactor,
+        Intent::None,
+    ];
+
+    /// Its name, everywhere the same.
+    pub fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// Several of them, in words.
+    pub fn plural(self) -> &'static str {
+        self.words().2
+    }
+
+    /// One of them, in words.
+    pub fn singular(self) -> &'static str {
+        self.words().1
+    }
+
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Intent::Question => ("question", "question", "questions"),
+            Intent::Investigation => ("investigation", "investigation", "investigations"),
+            Intent::Review => ("review", "review", "reviews"),
+            Intent::Plan => ("plan", "plan", "plans"),
+            Intent::SmallChange => ("small_change", "small change", "small changes"),
+            Intent::BugFix => ("bug_fix", "bug fix", "bug fixes"),
+            Intent::Feature => ("feature", "feature", "features"),
+            Intent::Refactor => ("refactor", "refactor", "refactors"),
+            Intent::None => ("none", "session without a goal", "sessions without a goal"),
+        }
+    }
+
+    /// Something is to be different afterwards.
+    pub fn needs_change(self) -> bool {
+        matches!(self, Intent::SmallChange | Intent::BugFix | Intent::Feature | Intent::Refactor)
+    }
+
+    /// How sure a judge must be to call it complete when nobody said so and no run shows it.
+    pub fn silent_floor(self) -> Option<f64> {
+        match self {
+            Intent::Question | Intent::SmallChange => Some(0.50),
+            Intent::Investigation | Intent::Review | Intent::Plan => Some(0.60),
+            Intent::BugFix | Intent::Feature | Intent::Refactor => Some(0.75),
+            Intent::None => None,
+        }
+    }
+}
+
+/// Whether a judge may call a goal complete: on explicit evidence always, on silence only when sure enough for the
+/// intent.
+pub fn silent_allowed(intent: Intent, evidence: Evidence, confidence: f64) -> bool {
+    match (intent.silent_floor(), evidence) {
+        (None, _) => false,
+        (Some(_), Evidence::Explicit) => true,
+        (Some(floor), Evidence::Silent) => confidence >= floor,
+    }
+}
+
+/// What a session is after, and how sure that is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Intended {
+    /// What it is after.
+    pub intent: Intent,
+    /// How sure that is.
+    pub confidence: f64,
+    /// The prompts that say so.
+    pub reason: Reason,
+}
+
+/// A change of at most so many lines is small.
+const SMALL_LINES: u64 = 20;
+/// And of at most so many files.
+const SMALL_FILES: u64 = 2;
+/// The first thing asked for counts more than what comes up on the way.
+const OPENING_WEIGHT: u32 = 2;
+/// How sure an intent is that nobody put into words.
+const BY_WORK_ALONE: f64 = 0.4;
+
+impl Intended {
+    /// What the facts say.
+    pub fn of(facts: &Facts) -> Intended {
+        let mut asks = asks(facts);
+        // A report that something is wrong, with something changed after it, wanted it mended.
+        if let Some((ask, event)) = asks.first_mut()
+            && !ask.wants_change()
+            && !facts.edits.edit_calls_ok.is_empty()
+            && facts.signals.reported_symptoms.0.contains(event)
+        {
+            *ask = Ask::BugFix;
+        }
+        let Some(&(opening, _)) = asks.first() else {
+            return without_words(facts);
+        };
+        let work: Vec<(Ask, EventId)> = asks.iter().copied().filter(|(ask, _)| ask.wants_change()).collect();
+        // Somebody who wonders all along and lets nothing be changed wanted to know.
+        let wants_work = !work.is_empty() && (opening.wants_change() || changed(facts) || work.len() * 2 > asks.len());
+        let family = if wants_work { &work } else { &asks };
+        let mut tally: Vec<(Intent, u32, Vec<EventId>)> = Vec::new();
+        for (at, &(ask, event)) in family.iter().enumerate() {
+            let intent = intent_of(ask, facts);
+            if !wants_work && intent.needs_change() {
+                continue;
+            }
+            let weight = if at == 0 { OPENING_WEIGHT } else { 1 };
+            match tally.iter_mut().find(|(known, ..)| *known == intent) {
+                Some((_, sum, events)) => {
+                    *sum += weight;
+                    events.push(event);
+                }
+                None => tally.push((intent, weight, vec![event])),
+            }
+        }
+        let total: u32 = tally.iter().map(|(_, sum, _)| sum).sum();
+        // Of equals, the first.
+        let best = tally.into_iter().rev().max_by_key(|(_, sum, _)| *sum);
+        let Some((intent, sum, events)) = best else {
+            return without_words(facts);
+        };
+        let confidence = 0.5 + 0.4 * f64::from(sum) / f64::from(total.max(1));
+        // Somebody who only wonders, and then lets the program be changed, said so in words that are not known.
+        if matches!(intent, Intent::Question | Intent::Investigation) && !facts.goal.last_source_edit.is_empty() {
+            return without_words(facts);
+        }
+        let text = format!("{} {}", prompts(events.len()), asks_for(intent, events.len()));
+        Intended { intent, confidence, reason: Reason::new(fact_of(intent), text, &events) }
+    }
+
+    /// Whether a change was asked for so plainly that none is a failure.
+    pub fn surely_needs_change(&self) -> bool {
+        self.intent.needs_change() && self.confidence >= 0.7
+    }
+}
+
+/// What was asked for, in order.
+fn asks(facts: &Facts) -> Vec<(Ask, EventId)> {
+    let signals = &facts.signals;
+    let lists = [
+        (Ask::Question, &signals.asked_question),
+        (Ask::Investigation, &signals.asked_investigation),
+        (Ask::Review, &signals.asked_review),
+        (Ask::Plan, &signals.asked_plan),
+        (Ask::SmallChange, &signals.asked_small_change),
+        (Ask::BugFix, &signals.asked_bug_fix),
+        (Ask::Feature, &signals.asked_feature),
+        (Ask::Refactor, &signals.asked_refactor),
+        (Ask::Change, &signals.asked_change),
+    ];
+    let mut asks: Vec<(Ask, EventId)> =
+        lists.iter().flat_map(|(ask, events)| events.0.iter().map(|event| (*ask, *event))).collect();
+    asks.sort_by_key(|(_, event)| *event);
+    asks
+}
+
+fn intent_of(ask: Ask, facts: &Facts) -> Intent {
+    match ask {
+        Ask::Question => Intent::Question,
+        Ask::Investigation => Intent::Investigation,
+        Ask::Review => Intent::Review,
+        Ask::Plan => Intent::Plan,
+        Ask::BugFix | Ask::Symptom => Intent::BugFix,
+        Ask::Feature => Intent::Feature,
+        Ask::Refactor => Intent::Refactor,
+        Ask::SmallChange | Ask::Change => by_size(facts, ask),
+    }
+}
+
+/// A small change or a feature, by what was done. A change that nobody sees the size of is what its words say.
+fn by_size(facts: &Facts, ask: Ask) -> Intent {
+    let edits = &facts.edits;
+    let lines = edits.lines_added + edits.lines_removed;
+    let small = lines <= SMALL_LINES && edits.files_edited <= SMALL_FILES;
+    match ask {
+        _ if edits.edit_calls_ok.is_empty() && ask == Ask::SmallChange => Intent::SmallChange,
+        _ if edits.edit_calls_ok.is_empty() => Intent::Feature,
+        _ if small => Intent::SmallChange,
+        // "Rename it" may go through many files and stays what it is.
+        Ask::SmallChange if lines <= 5 * SMALL_LINES => Intent::SmallChange,
+        _ => Intent::Feature,
+    }
+}
+
+/// Nobody said what they wanted in words that are known: what was done may tell.
+fn without_words(facts: &Facts) -> Intended {
+    let commits = &facts.signals.commit_requests;
+    if !commits.is_empty() {
+        let reason = Reason::new("commit_requests", "the person wants what is there committed or pushed", &commits.0);
+        return Intended { intent: by_size(facts, Ask::SmallChange), confidence: BY_WORK_ALONE, reason };
+    }
+    let edits = &facts.edits.edit_calls_ok;
+    let prompts = facts.prompts.human_prompts.count() + facts.prompts.plan_prompts.count();
+    if edits.is_empty() || prompts == 0 {
+        let reason = Reason::new("human_prompts", "no prompt says what was wanted", &[]);
+        return Intended { intent: Intent::None, confidence: BY_WORK_ALONE, reason };
+    }
+    let reason = Reason::new("edit_calls_ok", "no prompt says what was wanted, but files were changed", &edits.0);
+    Intended { intent: by_size(facts, Ask::Change), confidence: BY_WORK_ALONE, reason }
+}
+
+fn changed(facts: &Facts) -> bool {
+    !facts.edits.edit_calls_ok.is_empty() || !facts.goal.changed_by_other_means.is_empty()
+}
+
+fn prompts(n: usize) -> String {
+    if n == 1 { "a prompt".to_owned() } else { format!("{n} prompts") }
+}
+
+fn asks_for(intent: Intent, n: usize) -> String {
+    let what = match intent {
+        Intent::Question => "to be told something",
+        Intent::Investigation => "to find something out",
+        Intent::Review => "for a review",
+        Intent::Plan => "for a plan",
+        Intent::SmallChange => "for a small change",
+        Intent::BugFix => "to mend something",
+        Intent::Feature => "for something new",
+        Intent::Refactor => "for a refactoring",
+        Intent::None => "for nothing",
+    };
+    format!("{} {what}", if n == 1 { "asks" } else { "ask" })
+}
+
+fn fact_of(intent: Intent) -> &'static str {
+    match intent {
+        Intent::Question => "asked_question",
+        Intent::Investigation => "asked_investigation",
+        Intent::Review => "asked_review",
+        Intent::Plan => "asked_plan",
+        Intent::SmallChange => "asked_small_change",
+        Intent::BugFix => "asked_bug_fix",
+        Intent::Feature => "asked_feature",
+        Intent::Refactor => "asked_refactor",
+        Intent::None => "human_prompts",
+    }
+}

@@ -1,0 +1,150 @@
+//! Outcomes: did a session reach its goal, how do we know, and what that makes of many sessions.
+//!
+//! An [`Outcome`] is a pure function of [`Facts`]: what the goal was ([`intent`]), whether anything of
+//! [`substance`] happened, and what hard evidence says ([`decide`]). Where there is none it is *undecided*, with a
+//! probability, and stays out of both sides of the [`prism`] score. What effort it took, how many errors there were and
+//! what the agent claims says how hard a task was, not whether it was solved: none of it counts for a goal.
+//!
+//! Whether later sessions took the work back is decided elsewhere and comes in with [`prism::PrismInput`].
+
+pub mod booleans;
+pub mod decide;
+pub mod intent;
+pub mod prism;
+#[cfg(test)]
+mod prism_rules;
+mod standing;
+pub mod substance;
+pub mod summary;
+pub mod wilson;
+
+pub use booleans::{Booleans, Held, Letter};
+pub use decide::offline;
+pub use intent::{Intended, Intent, silent_allowed};
+pub use prism::{Prism, PrismInput};
+pub use substance::Substance;
+
+use crate::sessions::EventId;
+use serde::{Deserialize, Serialize};
+
+/// Changes with every change that can move an outcome of the offline judge.
+pub const VERSION: &str = "1.0.0";
+
+/// Whether a session reached its goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// What the goal was.
+    pub intended: Intended,
+    /// Whether real work happened.
+    pub substance: Substance,
+    /// Whether there is a verdict.
+    pub status: JudgeStatus,
+    /// The verdict.
+    pub goal: Goal,
+    /// What kind of evidence it rests on.
+    pub evidence: Evidence,
+    /// How sure the judge is of a verdict.
+    pub confidence: Option<f64>,
+    /// How likely the goal was reached, where nothing decides it.
+    pub probability: Option<f64>,
+    /// What stands between the session and a goal reached.
+    pub lack: Option<Lack>,
+    /// Why, in words, with the events.
+    pub reasons: Vec<Reason>,
+}
+
+impl Outcome {
+    /// Whether the goal was reached, where that was decided.
+    pub fn goal_complete(&self) -> Option<bool> {
+        match self.goal {
+            Goal::Complete => Some(true),
+            Goal::Failed => Some(false),
+            Goal::Undecided => None,
+        }
+    }
+}
+
+/// The verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Goal {
+    /// It was reached.
+    Complete,
+    /// It was missed.
+    Failed,
+    /// Nothing that counts as evidence says so or so.
+    Undecided,
+}
+
+/// Whether there is a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgeStatus {
+    /// There is one.
+    Ok,
+    /// No goal was established.
+    NoGoal,
+    /// The evidence does not decide it.
+    Undecided,
+    /// The judge failed, not the session.
+    Failed,
+    /// The session was not judged.
+    Skipped,
+}
+
+/// What kind of evidence a verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// Somebody said so, or a run shows it.
+    Explicit,
+    /// Nobody complained.
+    Silent,
+}
+
+/// What stands between a session and a goal reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lack {
+    /// It ended on a limit, a failed request or an open call.
+    BrokeOff,
+    /// Nothing was changed where a change was due.
+    NothingChanged,
+    /// The person complained at the end.
+    Complaint,
+    /// The goal was given up.
+    GivenUp,
+    /// It ended on an error.
+    Error,
+    /// The same fix was tried over and over.
+    Loop,
+    /// The last run is red.
+    Red,
+    /// Nothing was run after the last change.
+    NoRun,
+    /// It was accepted, but no test was run.
+    NoTest,
+    /// A run shows it, but nobody said anything afterwards.
+    NoWord,
+    /// Nobody said whether it was what they wanted.
+    NotAccepted,
+    /// What was asked last was not worked on, or the person stopped it.
+    LeftOpen,
+}
+
+/// Why something was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// The fact behind it.
+    pub fact: String,
+    /// In words.
+    pub text: String,
+    /// Where to look.
+    pub events: Vec<EventId>,
+}
+
+impl Reason {
+    fn new(fact: &str, text: impl Into<String>, events: &[EventId]) -> Reason {
+        Reason { fact: fact.to_owned(), text: text.into(), events: events.to_vec() }
+    }
+}
