@@ -39,6 +39,7 @@
 pub mod facts;
 pub mod prices;
 pub mod redaction;
+pub mod rework;
 pub mod rubric;
 pub mod scores;
 pub mod sessions;

@@ -23,6 +23,11 @@ use std::collections::VecDeque;
 
 /// The facts of a story.
 pub(crate) fn facts_of(story: &str) -> Facts {
+    ledger_of(story).finish(prices::shipped())
+}
+
+/// A story as it was taken in.
+pub(crate) fn ledger_of(story: &str) -> Ledger {
     let mut ledger = Ledger::default();
     let mut open: VecDeque<(Key, Vec<String>)> = VecDeque::new();
     let mut message = 0;
@@ -75,7 +80,7 @@ pub(crate) fn facts_of(story: &str) -> Facts {
             }
         }
     }
-    ledger.finish(prices::shipped())
+    ledger
 }
 
 fn tool(name: &str) -> Tool {
