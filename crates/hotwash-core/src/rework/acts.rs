@@ -30,7 +30,10 @@ pub(super) enum Deed {
 
 /// Whether a command may do any of it: a cheap look that is never wrong about a no.
 pub(super) fn may_act(command: &str) -> bool {
-    ["git ", "rm ", "mv "].iter().any(|word| memmem::find(command.as_bytes(), word.as_bytes()).is_some())
+    let says = |word: &str| memmem::find(command.as_bytes(), word.as_bytes()).is_some();
+    says("rm ")
+        || says("mv ")
+        || says("git ") && ["commit", "checkout", "restore", "reset", "revert"].into_iter().any(says)
 }
 
 /// What a command does when it is run in a folder.

@@ -19,8 +19,8 @@ const OPENING: usize = 32;
 /// The changes of a session so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Changes {
-    /// The first working directory.
-    cwd: Option<Box<str>>,
+    /// The repository and the working tree of the first working directory.
+    works_in: Option<(Box<str>, u64)>,
     /// The last moment known.
     now: Option<Timestamp>,
     files: Vec<File>,
@@ -92,8 +92,9 @@ pub(crate) struct Counted {
 impl Changes {
     /// Remembers where the session works.
     pub(crate) fn works_in(&mut self, cwd: crate::text::Text<'_>) {
-        if self.cwd.is_none() && !cwd.is_empty() {
-            self.cwd = Some(cwd.to_str().into());
+        if self.works_in.is_none() && !cwd.is_empty() {
+            let cwd = cwd.to_str();
+            self.works_in = Some((repository(&cwd).into(), tree_key(&cwd)));
         }
     }
 
@@ -241,8 +242,8 @@ impl Changes {
     }
 
     fn key(&self, path: &str) -> Option<FileKey> {
-        let cwd = self.cwd.as_deref()?;
-        within(repository(cwd), path).map(FileKey::of)
+        let (repository, _) = self.works_in.as_ref()?;
+        within(repository, path).map(FileKey::of)
     }
 
     fn find(&self, path: &str) -> Option<u32> {
@@ -261,7 +262,7 @@ impl Changes {
     /// What the session did, as far as it went.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint { acts: self.acts.clone(), ..Fingerprint::default() };
-        fingerprint.tree = self.cwd.as_deref().map_or(0, tree_key);
+        fingerprint.tree = self.works_in.as_ref().map_or(0, |(_, tree)| *tree);
         for (number, file) in (0..).zip(&self.files) {
             let Some(key) = file.key.filter(|_| !file.touches.is_empty()) else {
                 continue;

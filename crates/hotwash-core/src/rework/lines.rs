@@ -47,31 +47,38 @@ const HIGHS: u64 = ONES << 7;
 fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
     let mut at = 0;
     let mut line = Hasher::default();
-    // Whether the last line has begun.
-    let mut open = false;
-    while let Some(&byte) = bytes.get(at) {
-        open = true;
-        if byte == b'\n' || escaped && byte == b'\\' && bytes.get(at + 1) == Some(&b'n') {
-            each(std::mem::take(&mut line).finish());
-            at += if byte == b'\n' { 1 } else { 2 };
-            open = false;
-        } else if byte <= b' ' {
-            at += 1;
-            while word(bytes, at) == ONES * u64::from(b' ') {
-                at += 8;
-            }
-        } else if byte == b'\\' {
-            at += if escaped { escape(&bytes[at..], &mut line) } else { line.bytes(b"\\") };
-        } else {
-            let word = word(bytes, at);
-            let stop = stops(word).trailing_zeros() / 8;
-            line.word(if stop < 8 { word & ((1 << (8 * stop)) - 1) } else { word }, stop);
-            at += stop as usize;
-            // One space between two words is the usual thing.
-            at += usize::from(bytes.get(at) == Some(&b' '));
+    // Where the line began.
+    let mut from = 0;
+    while at < bytes.len() {
+        let word = word(bytes, at);
+        let plain = (stops(word).trailing_zeros() / 8) as usize;
+        line.word(word, plain as u32);
+        at += plain;
+        if plain == 8 {
+            continue;
         }
+        let newline = match bytes.get(at) {
+            None => break,
+            Some(b'\n') => 1,
+            Some(b'\\') if !escaped => {
+                at += line.bytes(b"\\");
+                continue;
+            }
+            Some(b'\\') if bytes.get(at + 1) != Some(&b'n') => {
+                at += escape(&bytes[at..], &mut line);
+                continue;
+            }
+            Some(b'\\') => 2,
+            Some(_) => {
+                at += 1;
+                continue;
+            }
+        };
+        each(std::mem::take(&mut line).finish());
+        at += newline;
+        from = at;
     }
-    if open {
+    if from < at {
         each(line.finish());
     }
 }
@@ -80,17 +87,27 @@ fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
 fn word(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
     if let Some(eight) = rest.first_chunk() {
-        return u64::from_le_bytes(*eight);
+        u64::from_le_bytes(*eight)
+    } else if let Some(last) = bytes.last_chunk() {
+        // Seven at most are missing, and none of them is all of them.
+        u64::from_le_bytes(*last).checked_shr(64 - 8 * rest.len() as u32).unwrap_or(0)
+    } else {
+        rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
     }
-    rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// The high bit of the first byte that is white space, a control character, nothing at all or a backslash. Bits above
-/// it mean nothing.
+/// The high bit of the first byte that is a control character, nothing at all or a backslash. Bits above it mean
+/// nothing.
 fn stops(word: u64) -> u64 {
     let backslash = word ^ (ONES * u64::from(b'\\'));
-    let blank = word.wrapping_sub(ONES * u64::from(b' ' + 1)) & !word;
-    (blank | backslash.wrapping_sub(ONES) & !backslash) & HIGHS
+    let control = word.wrapping_sub(ONES * u64::from(b' ')) & !word;
+    (control | backslash.wrapping_sub(ONES) & !backslash) & HIGHS
+}
+
+/// The high bit of each byte that is a space.
+fn spaces(word: u64) -> u64 {
+    let other = word ^ (ONES * u64::from(b' '));
+    !(((other & !HIGHS) + !HIGHS) | other) & HIGHS
 }
 
 /// Takes in the escape at the beginning of `bytes`, or the run of them that stands for characters outside ASCII, and
@@ -128,8 +145,24 @@ struct Hasher {
 }
 
 impl Hasher {
-    /// Takes in the lowest `count` bytes of a word, of which there is at least one; the others are zero.
-    fn word(&mut self, word: u64, count: u32) {
+    /// Takes in the lowest `count` bytes of a word, less the spaces among them.
+    fn word(&mut self, word: u64, mut count: u32) {
+        let mut word = if count < 8 { word & ((1 << (8 * count)) - 1) } else { word };
+        let mut spaces = spaces(word);
+        // Indentation goes at once.
+        let leading = (spaces ^ HIGHS).trailing_zeros() / 8;
+        if leading == 8 || count == 0 {
+            return;
+        }
+        word >>= 8 * leading;
+        spaces >>= 8 * leading;
+        count -= leading;
+        while spaces != 0 {
+            let below = (1 << (spaces.trailing_zeros() - 7)) - 1;
+            word = word & below | word >> 8 & !below;
+            spaces = (spaces & (spaces - 1)) >> 8;
+            count -= 1;
+        }
         if self.says < SAYS {
             self.says += letters(word);
         }

@@ -75,15 +75,16 @@ pub(super) fn absolute<'p>(cwd: &str, path: &'p str) -> Cow<'p, str> {
 
 /// What comes before and after the part of a path that names a worktree.
 fn worktree(path: &str) -> Option<(&str, &str)> {
-    let found = WORKTREES.iter().flat_map(|folder| {
-        path.match_indices(folder).filter_map(|(at, _)| {
-            let before = path.get(..at)?.strip_suffix(['/', '\\'])?;
-            let name = path.get(at + folder.len()..)?.strip_prefix(['/', '\\'])?;
-            let (name, inside) = name.split_once(['/', '\\']).unwrap_or((name, ""));
-            (!name.is_empty()).then_some((before, inside))
-        })
-    });
-    found.min_by_key(|(before, _)| before.len())
+    for at in memchr::memmem::find_iter(path.as_bytes(), b"worktrees") {
+        let (folder, rest) = path.split_at_checked(at + "worktrees".len())?;
+        let before = WORKTREES.iter().find_map(|name| folder.strip_suffix(name)?.strip_suffix(['/', '\\']));
+        let name = rest.strip_prefix(['/', '\\']).unwrap_or_default();
+        let (name, inside) = name.split_once(['/', '\\']).unwrap_or((name, ""));
+        if let Some(before) = before.filter(|_| !name.is_empty()) {
+            return Some((before, inside));
+        }
+    }
+    None
 }
 
 fn whole(folder: &str) -> &str {
