@@ -42,6 +42,7 @@ pub mod facts;
 pub mod outcomes;
 pub mod prices;
 pub mod redaction;
+pub mod rework;
 pub mod rubric;
 pub mod scores;
 pub mod sessions;

@@ -14,7 +14,7 @@
 //! ```
 //! `@12` at the end of a line is a time in seconds.
 
-use super::Facts;
+use super::{Facts, Ledger};
 use crate::prices;
 use crate::sessions::topic::ByWords;
 use crate::sessions::{
@@ -26,9 +26,14 @@ use std::collections::VecDeque;
 
 /// The facts of a story.
 pub(crate) fn facts_of(story: &str) -> Facts {
+    ledger_of(story).finish(prices::shipped())
+}
+
+/// A story as it was taken in.
+pub(crate) fn ledger_of(story: &str) -> Ledger {
     let mut pieces = Pieces::whole();
     tell(story, |event| pieces.event(event, &ByWords));
-    pieces.ledger().finish(prices::shipped())
+    pieces.ledger().clone()
 }
 
 /// Tells `listen` the events of a story.

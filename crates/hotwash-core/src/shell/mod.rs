@@ -19,6 +19,7 @@ mod skip;
 mod split;
 mod tasks;
 
+pub(crate) use classify::shown_commit;
 pub use classify::{commit_confirmed, file_operation, git_commit, loads_skill, mutates_files, read_only};
 pub use commits::{Commit, commit};
 pub use result::{Exit, RunResult, run_result};
