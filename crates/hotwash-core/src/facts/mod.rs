@@ -186,6 +186,11 @@ impl Ledger {
         self.transcript.identity()
     }
 
+    /// How the first prompt takes what came before it, in a word.
+    pub fn opening_reaction(&self) -> Option<String> {
+        self.signals.opening_reaction()
+    }
+
     /// What needs words; raw, for redaction.
     pub fn words(&self) -> &Words {
         self.transcript.words()

@@ -7,6 +7,7 @@
 use super::block::Block;
 use super::fingerprint::Fingerprint;
 use crate::sessions::{EventId, SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// How many sessions are judged in one go; what is held in memory grows with it.
 const BLOCK: usize = 1024;
@@ -48,7 +49,7 @@ pub struct Placed {
 }
 
 /// What became of a session's work.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rework {
     /// Different lines that it added and that say something.
     pub added: u32,
@@ -72,7 +73,7 @@ impl Rework {
 }
 
 /// What a later session took away.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// The session.
     pub session: SessionId,
@@ -83,7 +84,7 @@ pub struct Taken {
 }
 
 /// How a commit was undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revert {
     /// The event that made the commit.
     pub commit: EventId,

@@ -13,6 +13,7 @@ fn piece(starts: i64, ends: i64, touched: &[u64]) -> Piece {
         opened: Opening::Transcript,
         folder: 0,
         lines: Vec::new(),
+        reaction: None,
     }
 }
 

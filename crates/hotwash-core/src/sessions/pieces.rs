@@ -105,6 +105,8 @@ pub struct Piece {
     pub touched: Vec<u64>,
     /// The lines of its events, as ranges with both ends.
     pub lines: Vec<(u32, u32)>,
+    /// How its first prompt takes what came before; see the fact `opening_reaction`.
+    pub reaction: Option<String>,
 }
 
 impl Piece {
@@ -153,6 +155,7 @@ impl Part {
             folder: text_hash(identity.cwd.as_deref().unwrap_or_default()),
             touched,
             lines: self.lines.clone(),
+            reaction: self.ledger.opening_reaction(),
         }
     }
 

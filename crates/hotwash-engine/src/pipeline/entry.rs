@@ -5,6 +5,8 @@ use crate::sources::claude_code::read::{Reading, Transcript};
 use crate::sources::claude_code::role;
 use crate::stores::{Entry, FileState, Graded, Role};
 use hotwash_core::facts::{Cited, Facts, Ledger};
+use hotwash_core::outcomes::summary::Told;
+use hotwash_core::outcomes::{self};
 use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::{Part, Piece, Session, SessionId, SessionKind};
@@ -32,13 +34,17 @@ pub(super) fn entry(mut file: FileState, known: Option<Role>, transcript: &Trans
         let pieces: Vec<(&Part, &Facts)> = parts.iter().copied().zip(&facts).collect();
         role(file.path.as_ref(), &transcript.reading, &pieces)
     });
-    let (mut pieces, mut sessions, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pieces, mut parts_of, mut sessions, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     if let Some(kind) = role.session() {
         for (part, facts) in parts.iter().zip(facts).filter(|(part, _)| part.has_lived()) {
             let piece = part.piece();
-            sessions.push(graded(kind, &piece, &part.ledger, facts, setup));
-            pieces.push(piece);
             keys.extend(part.ledger.keys());
+            parts_of.push((part, facts));
+            pieces.push(piece);
+        }
+        for (at, (part, facts)) in parts_of.into_iter().enumerate() {
+            let next = pieces.get(at + 1);
+            sessions.push(graded(kind, &pieces[at], next, &part.ledger, facts, setup));
         }
         if let Some(last) = sessions.last_mut() {
             last.session.open = true;
@@ -49,12 +55,30 @@ pub(super) fn entry(mut file: FileState, known: Option<Role>, transcript: &Trans
     Entry { file, role, is_new: false, reading: stored(&transcript.reading), keys, pieces, sessions }
 }
 
-/// The session that begins with a piece, from the facts of that piece and of those that were joined to it.
-pub(super) fn graded(kind: SessionKind, first: &Piece, ledger: &Ledger, facts: Facts, setup: &Setup<'_>) -> Graded {
+/// The session that begins with a piece, from the facts of that piece and of those that were joined to it. `next` is the
+/// piece that follows in the same transcript: how it opens is the last word on this one.
+pub(super) fn graded(
+    kind: SessionKind,
+    first: &Piece,
+    next: Option<&Piece>,
+    ledger: &Ledger,
+    mut facts: Facts,
+    setup: &Setup<'_>,
+) -> Graded {
     let identity = ledger.identity();
     let words = ledger.words();
-    let title = [&words.title, &words.first_prompt, &words.task, &words.last_answer].into_iter().flatten().next();
-    let title = redact(title.map_or("", String::as_str), setup.rules);
+    facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
+    let outcome = outcomes::offline(&facts);
+    let redacted = |words: &Option<String>| words.as_deref().map(|words| redact(words, setup.rules));
+    let (title, prompt) = (redacted(&words.title), redacted(&words.first_prompt));
+    let (task, answer) = (redacted(&words.task), redacted(&words.last_answer));
+    let told = Told {
+        title: title.as_ref().map(Redacted::as_str),
+        first_prompt: prompt.as_ref().or(task.as_ref()).map(Redacted::as_str),
+        last_answer: answer.as_ref().map(Redacted::as_str),
+    };
+    let summary = redact(&outcomes::summary::paragraph(&told, &facts, &outcome), setup.rules);
+    let title = redact(&outcomes::summary::title(&told), setup.rules);
     let session = Session {
         id: SessionId::of(first.first),
         kind,
@@ -62,6 +86,7 @@ pub(super) fn graded(kind: SessionKind, first: &Piece, ledger: &Ledger, facts: F
         agent: identity.agent,
         project: redact(identity.cwd.as_deref().unwrap_or_default(), setup.rules),
         title: one_line(&title, setup.rules),
+        summary,
         from: identity.from,
         to: identity.to,
         open: false,
@@ -69,7 +94,7 @@ pub(super) fn graded(kind: SessionKind, first: &Piece, ledger: &Ledger, facts: F
         progress: ledger.subagents(setup.prices),
     };
     let grade = offline::grade(session.facts.get(), setup.rubric);
-    Graded { session, grade }
+    Graded { session, grade, outcome, print: ledger.fingerprint() }
 }
 
 /// Folds white space, then shortens: redacted text may be cut, raw text may not.

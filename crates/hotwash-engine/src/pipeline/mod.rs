@@ -7,6 +7,7 @@ mod entry;
 mod open;
 mod settle_copies;
 mod settle_joins;
+mod settle_rework;
 
 pub use open::{Untold, open_transcript, tell};
 
@@ -16,6 +17,7 @@ use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::stores::{Archived, Entry, FileState, Role, Stamp, Store, StoreError};
 use entry::entry;
+use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
 use hotwash_core::redaction::Rules;
 use hotwash_core::rubric::Rubric;
@@ -213,16 +215,23 @@ fn settle(store: &mut Store, setup: &Setup<'_>) -> Result<(), StoreError> {
     let others = settle_copies::settle_copies(store, setup, &unsettled)?;
     let changed = unsettled.keys().chain(&others).map(String::as_str).collect();
     settle_joins::settle_joins(store, setup, &changed)?;
+    settle_rework::settle_rework(store, &changed)?;
     store.settled(&unsettled)
 }
 
-/// Grades sessions that have no grade under the rubric yet, from the facts that the store holds.
+/// Judges sessions that have no grade under the rubric or no outcome yet, from the facts that the store holds.
 pub fn grade_missing(store: &mut Store, rubric: &Rubric) -> Result<usize, StoreError> {
     let ungraded = store.ungraded(&rubric.hash(), offline::JUDGE, offline::VERSION)?;
     for some in ungraded.chunks(BATCH) {
         let grades: Vec<_> = some.iter().map(|(id, facts)| (id.clone(), offline::grade(facts, rubric))).collect();
         store.put_grades(&grades)?;
     }
+    let undecided = store.undecided_yet()?;
+    for some in undecided.chunks(BATCH) {
+        let judged: Vec<_> = some.iter().map(|(id, facts)| (id.clone(), outcomes::offline(facts))).collect();
+        store.put_outcomes(&judged)?;
+    }
+    store.complete(&rubric.hash())?;
     Ok(ungraded.len())
 }
 

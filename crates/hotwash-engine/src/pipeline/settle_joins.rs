@@ -121,5 +121,7 @@ fn replay(
         part.recorded = recorded.get(&number).cloned().unwrap_or_default();
     }
     let facts = whole.ledger().finish(setup.prices);
-    Ok(Some((graded(SessionKind::Main, pieces[0].piece, whole.ledger(), facts, setup), parts)))
+    let last = &pieces[pieces.len() - 1];
+    let next = last.holding.pieces.iter().skip_while(|piece| *piece != last.piece).nth(1);
+    Ok(Some((graded(SessionKind::Main, pieces[0].piece, next, whole.ledger(), facts, setup), parts)))
 }

@@ -7,6 +7,9 @@ pub(crate) mod suite;
 pub use sqlite::{Became, Stamp, Store, StoreError};
 
 use hotwash_core::facts::{Cost, Tokens};
+use hotwash_core::outcomes::Outcome;
+use hotwash_core::redaction::Redacted;
+use hotwash_core::rework::{Fingerprint, Rework};
 use hotwash_core::scores::Grade;
 use hotwash_core::sessions::{Join, Key, Opening, Piece, Session, SessionId, SessionKind, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -124,6 +127,27 @@ pub struct Graded {
     pub session: Session,
     /// Its grade.
     pub grade: Grade,
+    /// Whether it reached its goal.
+    pub outcome: Outcome,
+    /// The lines that it added and removed.
+    pub print: Fingerprint,
+}
+
+/// A session as the PRISM score sees it.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// Its id.
+    pub id: SessionId,
+    /// The working directory.
+    pub project: Redacted<String>,
+    /// The model that answered first.
+    pub model: String,
+    /// Its last moment.
+    pub to: Option<Timestamp>,
+    /// Its outcome, without the reasons.
+    pub outcome: Outcome,
+    /// Later sessions took its work back.
+    pub reworked: bool,
 }
 
 /// The pieces of a transcript that may be joined with others.
@@ -226,6 +250,10 @@ pub struct Row {
     pub grade: Option<Grade>,
     /// What it used together with its subagents.
     pub with_subagents: Usage,
+    /// Whether it reached its goal; none without facts.
+    pub outcome: Option<Outcome>,
+    /// What later sessions did to its work; none where they did nothing.
+    pub rework: Option<Rework>,
 }
 
 /// Tokens and cost.

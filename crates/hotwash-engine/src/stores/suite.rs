@@ -4,6 +4,7 @@
 use super::{Archived, Entry, FileState, Form, Graded, Joined, Lookup, Query, Role, Row, Store, StoredPart};
 use crate::sources::claude_code::read::Transcript;
 use hotwash_core::facts::{Cost, Tokens};
+use hotwash_core::outcomes;
 use hotwash_core::prices;
 use hotwash_core::redaction::{Machine, Rules, redact, redact_facts};
 use hotwash_core::rubric::Rubric;
@@ -67,6 +68,7 @@ impl Sample {
             .read(&mut text.as_slice(), &mut crate::sources::claude_code::read::Window::default(), |_| {})
             .unwrap();
         let facts = transcript.pieces.ledger().finish(prices::shipped());
+        let print = transcript.pieces.ledger().fingerprint();
         let grade = offline::grade(&facts, &RUBRIC);
         let share = (Tokens { output: 7, ..Tokens::default() }, Cost::default());
         let mut piece = transcript.pieces.parts().next().unwrap().piece();
@@ -77,6 +79,7 @@ impl Sample {
             recorded: self.recorded.into(),
             agent: (self.kind == SessionKind::Subagent).then(|| format!("agent-of-{}", self.name)),
             project: redact(self.project, &RULES),
+            summary: redact("Asked: to clean up.", &RULES),
             title: redact("Clean up \"and\" look around…", &RULES),
             from: self.hour.map(|hour| Timestamp(hour * HOUR)),
             to: self.hour.map(|hour| Timestamp((hour + 1) * HOUR)),
@@ -102,7 +105,7 @@ impl Sample {
             reading: "{\"lines\":12}".into(),
             keys: vec![Key(self.name.len() as u64), Key(u64::MAX)],
             pieces: vec![piece],
-            sessions: vec![Graded { session, grade }],
+            sessions: vec![Graded { outcome: outcomes::offline(session.facts.get()), print, session, grade }],
         }
     }
 }
@@ -129,11 +132,12 @@ pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
     let rows = all(store);
     assert_eq!(names(&rows), ["a", "b"]);
     for (row, entry) in rows.iter().zip([&main, &sub]) {
-        let Graded { session, grade } = &entry.sessions[0];
+        let Graded { session, grade, outcome, .. } = &entry.sessions[0];
         assert_eq!(serde_json::to_value(&row.session).unwrap(), serde_json::to_value(session).unwrap());
         assert_eq!(row.session.facts.get(), session.facts.get());
         assert_eq!(row.session.progress, session.progress);
         assert_eq!(row.grade.as_ref(), Some(grade));
+        assert_eq!(row.outcome.as_ref(), Some(outcome));
         assert_eq!((&row.path, row.version), (&entry.file.path, entry.file.version));
         assert_eq!(store.file(&entry.file.path).unwrap().as_ref(), Some(&entry.file));
         let mut seen = None;

@@ -40,7 +40,9 @@ impl Store {
                 for sql in [
                     "DELETE FROM archive WHERE path = ?1 AND version = ?2",
                     "DELETE FROM grades WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
-                    "DELETE FROM joined WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
+                    "DELETE FROM outcomes WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
+                    "DELETE FROM prints WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
+                    "DELETE FROM rework WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM sessions WHERE path = ?1 AND version = ?2",
                     "UPDATE files SET sessions = 0, role = 'forgotten', reading = '' WHERE path = ?1 AND version = ?2",
                     "UPDATE holdings SET kind = '', pieces = x'00' WHERE path = ?1 AND version = ?2",

@@ -2,18 +2,21 @@
 
 use super::error::json_error;
 use super::files::pieces;
+use super::put::outcome_provenance;
 use super::{Result, Store};
-use crate::stores::{Lookup, Query, Row, StoredPart, Usage};
+use crate::stores::{Judged, Lookup, Query, Row, StoredPart, Usage};
 use hotwash_core::facts::{Cost, Facts, Tokens};
+use hotwash_core::outcomes::{Intended, Outcome, Reason, Substance};
 use hotwash_core::redaction::{redact_facts, restore};
 use hotwash_core::scores::{Grade, Provenance, Reading, Score, offline};
 use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::de::IntoDeserializer as _;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The columns of a row, in the order in which [`Store::row`] reads them.
 const SELECT_ROW: &str = "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms,
-    s.to_ms, s.open, g.overall, g.readings, s.facts, s.progress FROM sessions s
+    s.to_ms, s.open, g.overall, g.readings, s.summary, s.facts, s.progress FROM sessions s
     LEFT JOIN grades g ON g.origin = ?1 AND g.session = s.id";
 
 impl Store {
@@ -57,6 +60,7 @@ impl Store {
             }
             if !query.without_facts {
                 add_subagents(connection, &mut found)?;
+                add_outcomes(connection, &mut found)?;
             }
             Ok(found)
         })
@@ -113,6 +117,7 @@ impl Store {
             let mut row = connection
                 .query_row(&sql, params![number, id], |row| self.row(row, provenance, false).map(|row| [row]))?;
             add_subagents(connection, &mut row)?;
+            add_outcomes(connection, &mut row)?;
             let [row] = row;
             Ok(row)
         })
@@ -142,24 +147,75 @@ impl Store {
     /// Sessions that have no grade under a rubric by this version of the offline judge.
     pub fn ungraded(&self, rubric_hash: &str, judge: &str, judge_version: &str) -> Result<Vec<(SessionId, Facts)>> {
         self.read(|connection| {
-            let sql = "SELECT id FROM origins WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3";
-            let origin: Option<i64> = connection
-                .prepare_cached(sql)?
-                .query_row([rubric_hash, judge, judge_version], |row| row.get(0))
-                .optional()?;
-            let count = |sql: &str| connection.query_row(sql, [origin], |row| row.get::<_, i64>(0));
-            // Grades outlive sessions that were joined to others, so equal counts prove nothing; fewer grades would.
-            let sessions = count("SELECT count(*) FROM sessions WHERE ?1 IS ?1")?;
-            if sessions == 0 {
+            let Some((origin, complete)) = origin_of(connection, rubric_hash, judge, judge_version)? else {
+                return facts_without(connection, "SELECT session FROM grades WHERE 0 AND ?1", 0);
+            };
+            if complete {
                 return Ok(Vec::new());
             }
-            let sql = "SELECT id, facts FROM sessions WHERE id NOT IN (SELECT session FROM grades WHERE origin IS ?1)";
-            let mut statement = connection.prepare(sql)?;
-            let rows = statement.query_map([origin], |row| {
-                let facts = serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(|error| json_error(&error))?;
-                Ok((SessionId(row.get(0)?), facts))
-            })?;
-            rows.collect()
+            facts_without(connection, "SELECT session FROM grades WHERE origin = ?1", origin)
+        })
+    }
+
+    /// Sessions that have no outcome by this version of the offline judge.
+    pub fn undecided_yet(&self) -> Result<Vec<(SessionId, Facts)>> {
+        let provenance = outcome_provenance();
+        self.read(|connection| {
+            let origin =
+                origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+            let Some((origin, complete)) = origin else {
+                return facts_without(connection, "SELECT session FROM outcomes WHERE 0 AND ?1", 0);
+            };
+            if complete {
+                return Ok(Vec::new());
+            }
+            facts_without(connection, "SELECT session FROM outcomes WHERE origin = ?1", origin)
+        })
+    }
+
+    /// People's sessions of a window as the PRISM score sees them, in the order of their ends.
+    pub fn judged(&self, query: &Query) -> Result<Vec<Judged>> {
+        let provenance = outcome_provenance();
+        let named = match &query.paths {
+            Some(_) => {
+                let rows = self.sessions(&Query { without_facts: true, subagents: false, ..query.clone() })?;
+                Some(rows.into_iter().map(|row| row.session.id.0).collect::<HashSet<_>>())
+            }
+            None => None,
+        };
+        self.read(|connection| {
+            let origin =
+                origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+            let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
+            let sql = format!(
+                "SELECT s.id, s.project, s.model, s.to_ms, o.substance, o.intent, o.status, o.goal, o.evidence, o.lack,
+                    o.probability, coalesce(r.reworked, 0)
+                 FROM sessions s JOIN outcomes o ON o.origin = ?1 AND o.session = s.id
+                 LEFT JOIN rework r ON r.session = s.id
+                 WHERE s.kind = 'main' AND {since} AND (?3 IS NULL OR s.from_ms < ?3) ORDER BY s.to_ms DESC, s.id"
+            );
+            let mut statement = connection.prepare_cached(&sql)?;
+            let (since, until) = (query.since.map(|at| at.0), query.until.map(|at| at.0));
+            let mut rows = statement.query(params![origin.map(|(id, _)| id), since, until])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                if named.as_ref().is_some_and(|named| row.get_ref(0).ok().and_then(|id| id.as_str().ok()).is_none_or(|id| !named.contains(id))) {
+                    continue;
+                }
+                let project = restore(row.get_ref(1)?.as_str()?, &self.rules);
+                if query.project.as_ref().is_some_and(|wanted| !project.as_str().contains(wanted.as_str())) {
+                    continue;
+                }
+                found.push(Judged {
+                    id: SessionId(row.get(0)?),
+                    project,
+                    model: row.get(2)?,
+                    to: row.get::<_, Option<i64>>(3)?.map(Timestamp),
+                    outcome: judged_outcome(row)?,
+                    reworked: row.get(11)?,
+                });
+            }
+            Ok(found)
         })
     }
 
@@ -205,7 +261,7 @@ impl Store {
         fn json<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
             serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| json_error(&error))
         }
-        let (facts, progress) = if without_facts { Default::default() } else { (json(row, 13)?, json(row, 14)?) };
+        let (facts, progress) = if without_facts { Default::default() } else { (json(row, 14)?, json(row, 15)?) };
         let is_subagent = row.get_ref(3)?.as_str()? == SessionKind::Subagent.name();
         let session = Session {
             id: SessionId(row.get(0)?),
@@ -214,6 +270,7 @@ impl Store {
             agent: row.get(5)?,
             project: restore(row.get_ref(6)?.as_str()?, &self.rules),
             title: restore(row.get_ref(7)?.as_str()?, &self.rules),
+            summary: restore(row.get_ref(13)?.as_str()?, &self.rules),
             from: row.get::<_, Option<i64>>(8)?.map(Timestamp),
             to: row.get::<_, Option<i64>>(9)?.map(Timestamp),
             open: row.get(10)?,
@@ -231,7 +288,15 @@ impl Store {
         };
         let own = &session.facts.get().tokens;
         let with_subagents = Usage { subagents: 0, tokens: own.tokens, cost: own.cost_usd.clone() };
-        Ok(Row { session, path: row.get(1)?, version: row.get(2)?, grade, with_subagents })
+        Ok(Row {
+            session,
+            path: row.get(1)?,
+            version: row.get(2)?,
+            grade,
+            with_subagents,
+            outcome: None,
+            rework: None,
+        })
     }
 }
 
@@ -242,6 +307,73 @@ pub(super) fn joined(connection: &Connection) -> rusqlite::Result<HashMap<String
         Ok((row.get(0)?, parts))
     })?;
     rows.collect()
+}
+
+/// The number under which an origin is kept, and whether every session has been judged so.
+fn origin_of(
+    connection: &Connection,
+    rubric_hash: &str,
+    judge: &str,
+    judge_version: &str,
+) -> rusqlite::Result<Option<(i64, bool)>> {
+    let sql = "SELECT id, complete FROM origins WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3";
+    connection
+        .prepare_cached(sql)?
+        .query_row([rubric_hash, judge, judge_version], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+}
+
+/// The facts of the sessions that a query does not name.
+fn facts_without(connection: &Connection, named: &str, origin: i64) -> rusqlite::Result<Vec<(SessionId, Facts)>> {
+    let mut statement = connection.prepare(&format!("SELECT id, facts FROM sessions WHERE id NOT IN ({named})"))?;
+    let rows = statement.query_map([origin], |row| {
+        let facts = serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(|error| json_error(&error))?;
+        Ok((SessionId(row.get(0)?), facts))
+    })?;
+    rows.collect()
+}
+
+/// An outcome from the columns that the score needs.
+fn judged_outcome(row: &rusqlite::Row<'_>) -> rusqlite::Result<Outcome> {
+    fn word<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
+        let word = row.get_ref(column)?.as_str()?;
+        T::deserialize(word.into_deserializer()).map_err(|error: serde::de::value::Error| {
+            rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.to_string().into())
+        })
+    }
+    let passes: bool = row.get(4)?;
+    let lack = if row.get_ref(9)?.as_str_or_null()?.is_some() { Some(word(row, 9)?) } else { None };
+    Ok(Outcome {
+        intended: Intended {
+            intent: word(row, 5)?,
+            confidence: 0.0,
+            reason: Reason { fact: String::new(), text: String::new(), events: Vec::new() },
+        },
+        substance: if passes { Substance::enough() } else { Substance::default() },
+        status: word(row, 6)?,
+        goal: word(row, 7)?,
+        evidence: word(row, 8)?,
+        confidence: None,
+        probability: row.get(10)?,
+        lack,
+        reasons: Vec::new(),
+    })
+}
+
+/// Adds whether sessions reached their goals, and what later ones did to their work.
+fn add_outcomes(connection: &Connection, rows: &mut [Row]) -> rusqlite::Result<()> {
+    let provenance = outcome_provenance();
+    let origin = origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+    let mut outcome = connection.prepare_cached("SELECT detail FROM outcomes WHERE origin = ?1 AND session = ?2")?;
+    let mut rework = connection.prepare_cached("SELECT detail FROM rework WHERE session = ?1")?;
+    for row in rows {
+        let id = &row.session.id.0;
+        let json = outcome.query_row(params![origin.map(|(id, _)| id), id], |row| row.get::<_, String>(0)).optional()?;
+        row.outcome = json.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| json_error(&error))?;
+        let json = rework.query_row([id], |row| row.get::<_, String>(0)).optional()?;
+        row.rework = json.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| json_error(&error))?;
+    }
+    Ok(())
 }
 
 /// The pieces of a session.

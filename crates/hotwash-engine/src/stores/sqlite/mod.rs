@@ -8,6 +8,7 @@ mod error;
 mod files;
 mod forget;
 mod list;
+mod prints;
 mod put;
 mod schema;
 

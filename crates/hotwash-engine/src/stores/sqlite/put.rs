@@ -4,8 +4,10 @@ use super::error::json_error;
 use super::files::pieces;
 use super::{Result, Store};
 use crate::stores::{Entry, Graded, Joined, Role};
-use hotwash_core::scores::{Grade, Overall, Provenance, Reading, Score};
-use hotwash_core::sessions::{Piece, SessionId};
+use hotwash_core::outcomes::{self, Outcome};
+use hotwash_core::rework::{Fingerprint, Rework, repository};
+use hotwash_core::scores::{Grade, Overall, Provenance, Reading, Score, offline};
+use hotwash_core::sessions::{Piece, Session, SessionId, SessionKind};
 use rusqlite::{OptionalExtension, Transaction, params};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +62,7 @@ impl Store {
                 for part in &parts[1..] {
                     transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&part.id.0])?;
                     transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([&part.id.0])?;
+                    transaction.prepare_cached("DELETE FROM prints WHERE session = ?1")?.execute([&part.id.0])?;
                 }
             }
             let paths = joined
@@ -87,6 +90,49 @@ impl Store {
     pub fn put_grades(&mut self, grades: &[(SessionId, Grade)]) -> Result<()> {
         self.write(|transaction| grades.iter().try_for_each(|(id, grade)| put_grade(transaction, id, grade)))
     }
+
+    /// Keeps outcomes of sessions that are already there, all or none of them.
+    pub fn put_outcomes(&mut self, outcomes: &[(SessionId, Outcome)]) -> Result<()> {
+        self.write(|transaction| {
+            outcomes.iter().try_for_each(|(id, outcome)| put_outcome(transaction, id, outcome))
+        })
+    }
+
+    /// Notes that the offline judge has judged every session by this rubric, and its outcome.
+    pub fn complete(&mut self, rubric_hash: &str) -> Result<()> {
+        let open = self.read(|connection| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM origins WHERE rubric_hash IN (?1, ?2) AND complete = 0)";
+            connection.query_row(sql, [rubric_hash, &outcome_provenance().rubric_hash], |row| row.get::<_, bool>(0))
+        })?;
+        if !open {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            let mut statement = transaction.prepare_cached(
+                "UPDATE origins SET complete = 1 WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3",
+            )?;
+            let outcome = outcome_provenance();
+            statement.execute([rubric_hash, offline::JUDGE, offline::VERSION])?;
+            statement.execute([&outcome.rubric_hash, &outcome.judge, &outcome.judge_version]).map(drop)
+        })
+    }
+
+    /// Keeps what became of the work of sessions: for each, what later ones did to it, or nothing.
+    pub fn put_rework(&mut self, all: &[(SessionId, Option<Rework>)]) -> Result<()> {
+        self.write(|transaction| {
+            for (SessionId(id), rework) in all {
+                let Some(rework) = rework else {
+                    transaction.prepare_cached("DELETE FROM rework WHERE session = ?1")?.execute([id])?;
+                    continue;
+                };
+                let json = serde_json::to_string(rework).map_err(|error| json_error(&error))?;
+                transaction
+                    .prepare_cached("INSERT OR REPLACE INTO rework (session, reworked, detail) VALUES (?1, ?2, ?3)")?
+                    .execute(params![id, rework.reworked, json])?;
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Whether it is known whose the events are that transcripts share.
@@ -104,6 +150,14 @@ fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -
             stale.push((ids, &entry.file.path));
         }
     }
+    // Judged under other origins they are not.
+    let provenances = entries.iter().flat_map(|entry| &entry.sessions).filter_map(|graded| graded.grade.scores.first());
+    if let Some(score) = provenances.last() {
+        let (grade, outcome) = (origin(transaction, &score.provenance)?, origin(transaction, &outcome_provenance())?);
+        transaction
+            .prepare_cached("UPDATE origins SET complete = 0 WHERE complete = 1 AND id NOT IN (?1, ?2)")?
+            .execute([grade, outcome])?;
+    }
     // Last, because another entry may have taken a session over: then its grades, which may have been paid for, stay.
     stale.iter().try_for_each(|(ids, path)| drop_stale(transaction, path, ids))
 }
@@ -115,8 +169,9 @@ fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> r
             .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND path = ?2")?
             .execute([id.as_str(), path])?;
         if dropped > 0 {
-            transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([id])?;
-            transaction.prepare_cached("DELETE FROM grades WHERE session = ?1")?.execute([id])?;
+            for table in ["joined", "grades", "outcomes", "prints", "rework"] {
+                transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
+            }
         }
     }
     Ok(())
@@ -205,12 +260,12 @@ fn put_session(
     version: u32,
     or: &str,
 ) -> rusqlite::Result<usize> {
-    let Graded { session, grade } = graded;
+    let Graded { session, grade, outcome, print } = graded;
     let progress = serde_json::to_string(&session.progress).unwrap_or_else(|_| "{}".into());
     let put = transaction
         .prepare_cached(&format!(
-            "INSERT {or} INTO sessions (id, path, version, kind, recorded, agent, project, title, from_ms, to_ms, open,
-             facts, progress) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+            "INSERT {or} INTO sessions (id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms,
+             open, summary, facts, progress) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
         ))?
         .execute(params![
             session.id.0,
@@ -221,16 +276,78 @@ fn put_session(
             session.agent,
             session.project.as_str(),
             session.title.as_str(),
+            session.facts.get().tokens.models.first().map_or("", String::as_str),
             session.from.map(|at| at.0),
             session.to.map(|at| at.0),
             session.open,
+            session.summary.as_str(),
             session.facts.get().stored(),
             progress
         ])?;
     if put > 0 {
         put_grade(transaction, &session.id, grade)?;
+        put_outcome(transaction, &session.id, outcome)?;
+        put_print(transaction, session, print)?;
     }
     Ok(put)
+}
+
+/// Keeps the outcome of a session by the offline judge.
+fn put_outcome(transaction: &Transaction<'_>, id: &SessionId, outcome: &Outcome) -> rusqlite::Result<()> {
+    let origin = origin(transaction, &outcome_provenance())?;
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO outcomes (origin, session, substance, intent, status, goal, evidence, lack,
+             probability, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute(params![
+            origin,
+            id.0,
+            outcome.substance.passes(),
+            outcome.intended.intent.name(),
+            word(&outcome.status),
+            word(&outcome.goal),
+            word(&outcome.evidence),
+            outcome.lack.as_ref().map(word),
+            outcome.probability,
+            serde_json::to_string(outcome).map_err(|error| json_error(&error))?,
+        ])?;
+    Ok(())
+}
+
+/// The name of a plain enum's value, as it is serialised.
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+/// Where outcomes of the offline judge come from.
+pub(super) fn outcome_provenance() -> Provenance {
+    Provenance {
+        judge: offline::JUDGE.into(),
+        judge_version: outcomes::VERSION.into(),
+        model: None,
+        rubric: "outcome".into(),
+        rubric_hash: "outcome".into(),
+        prompt_hash: None,
+    }
+}
+
+/// Keeps the fingerprint of a person's session, if it changed anything.
+fn put_print(transaction: &Transaction<'_>, session: &Session, print: &Fingerprint) -> rusqlite::Result<()> {
+    let (Some(from), Some(to), SessionKind::Main, false) = (session.from, session.to, session.kind, print.is_empty())
+    else {
+        transaction.prepare_cached("DELETE FROM prints WHERE session = ?1")?.execute([&session.id.0])?;
+        return Ok(());
+    };
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO prints (session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![session.id.0, repository(session.project.as_str()), from.0, to.0, print.to_bytes()])?;
+    Ok(())
 }
 
 fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> rusqlite::Result<()> {
@@ -284,8 +401,8 @@ fn origin(transaction: &Transaction<'_>, provenance: &Provenance) -> rusqlite::R
     }
     transaction
         .prepare_cached(
-            "INSERT INTO origins (rubric_hash, judge, judge_version, model, prompt_hash, rubric)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO origins (rubric_hash, judge, judge_version, model, prompt_hash, rubric, complete)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
         )?
         .execute(key)?;
     Ok(transaction.last_insert_rowid())

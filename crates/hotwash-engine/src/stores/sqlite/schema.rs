@@ -39,9 +39,11 @@ pub(super) const STEPS: &[&str] = &[r"
         agent TEXT,
         project TEXT NOT NULL,
         title TEXT NOT NULL,
+        model TEXT NOT NULL,
         from_ms INTEGER,
         to_ms INTEGER,
         open INTEGER NOT NULL,
+        summary TEXT NOT NULL,
         facts TEXT NOT NULL,
         progress TEXT NOT NULL
     );
@@ -55,8 +57,8 @@ pub(super) const STEPS: &[&str] = &[r"
         parts TEXT NOT NULL
     ) WITHOUT ROWID;
 
-    -- Where grades come from. Another judge, version or prompt never overwrites what one has said; an empty text
-    -- stands for 'has none'.
+    -- Where grades and outcomes come from. Another judge, version or prompt never overwrites what one has said; an empty
+    -- text stands for 'has none'.
     CREATE TABLE origins (
         id INTEGER PRIMARY KEY,
         rubric TEXT NOT NULL,
@@ -65,6 +67,8 @@ pub(super) const STEPS: &[&str] = &[r"
         judge_version TEXT NOT NULL,
         model TEXT NOT NULL,
         prompt_hash TEXT NOT NULL,
+        -- Every session that there is has been judged so.
+        complete INTEGER NOT NULL,
         UNIQUE (rubric_hash, judge, judge_version, model, prompt_hash, rubric)
     );
 
@@ -78,6 +82,36 @@ pub(super) const STEPS: &[&str] = &[r"
         readings TEXT NOT NULL,
         PRIMARY KEY (origin, session)
     );
+
+    -- Whether sessions reached their goals: what the score needs as columns, the rest as JSON.
+    CREATE TABLE outcomes (
+        origin INTEGER NOT NULL REFERENCES origins (id),
+        session TEXT NOT NULL,
+        substance INTEGER NOT NULL,
+        intent TEXT NOT NULL,
+        status TEXT NOT NULL,
+        goal TEXT NOT NULL,
+        evidence TEXT NOT NULL,
+        lack TEXT,
+        probability REAL,
+        detail TEXT NOT NULL,
+        PRIMARY KEY (origin, session)
+    );
+
+    -- Fingerprints of the lines that sessions added and removed, and what became of them.
+    CREATE TABLE prints (
+        session TEXT PRIMARY KEY NOT NULL,
+        repository TEXT NOT NULL,
+        from_ms INTEGER NOT NULL,
+        to_ms INTEGER NOT NULL,
+        print BLOB NOT NULL
+    );
+    CREATE INDEX prints_by_repository ON prints (repository, to_ms);
+    CREATE TABLE rework (
+        session TEXT PRIMARY KEY NOT NULL,
+        reworked INTEGER NOT NULL,
+        detail TEXT NOT NULL
+    ) WITHOUT ROWID;
 
     CREATE TABLE archive (
         path TEXT NOT NULL,
