@@ -18,18 +18,18 @@
 //! Finding transcripts, decoding them and keeping what comes out is the engine's.
 //!
 //! ```
-//! use hotwash_core::facts::Ledger;
 //! use hotwash_core::rubric::Rubric;
 //! use hotwash_core::scores::{Overall, offline};
-//! use hotwash_core::sessions::{Event, EventId, Kind, Origin, Prompt, PromptVia};
+//! use hotwash_core::sessions::topic::ByWords;
+//! use hotwash_core::sessions::{Event, EventId, Kind, Origin, Pieces, Prompt, PromptVia};
 //! use hotwash_core::prices;
 //!
-//! let mut ledger = Ledger::default();
+//! let mut pieces = Pieces::default();
 //! let origin = Origin { id: EventId(1), ..Origin::default() };
 //! let prompt = Prompt { words: "fix the parser", via: PromptVia::Typed, images: 0 };
-//! ledger.event(&Event { origin: &origin, kind: Kind::Prompt(prompt) });
+//! pieces.event(&Event { origin: &origin, kind: Kind::Prompt(prompt) }, &ByWords);
 //!
-//! let facts = ledger.finish(prices::shipped());
+//! let facts = pieces.ledger().finish(prices::shipped());
 //! assert_eq!(facts.prompts.human_prompts.0, [EventId(1)]);
 //!
 //! // A prompt alone is too little to grade, which is not a grade of 0.
@@ -42,6 +42,7 @@ pub mod facts;
 pub mod outcomes;
 pub mod prices;
 pub mod redaction;
+pub mod rework;
 pub mod rubric;
 pub mod scores;
 pub mod sessions;

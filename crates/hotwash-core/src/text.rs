@@ -37,6 +37,11 @@ impl<'a> Text<'a> {
         self.bytes
     }
 
+    /// Whether the recorded bytes hold JSON escapes that stand for something else.
+    pub(crate) const fn is_escaped(self) -> bool {
+        matches!(self.form, Form::Json)
+    }
+
     /// Whether there is nothing at all.
     pub const fn is_empty(self) -> bool {
         self.bytes.is_empty()

@@ -1,9 +1,10 @@
 //! Transcripts kept beside the store, because the agent deletes its own after a month.
 //!
-//! Keeping costs next to nothing: a cold transcript is linked (another name of the same file, which survives its
-//! deletion); a hot one, which may still be rewritten in place, is cloned where the file system can share blocks, and
-//! copied where not. What has gone cold is compressed later, in small portions, which also makes it independent of the
-//! original. The archive is the owner's: nothing in it is redacted, nothing of it leaves the machine.
+//! Keeping costs next to nothing. A transcript is cloned where the file system can share blocks, and copied where not. Only
+//! when a run finds more than it can copy in passing, cold ones are linked (another name of the same file, which survives
+//! its deletion, though not being rewritten in place). What has gone cold is compressed later, in small portions, links
+//! first, which also makes it independent of the original. The archive is the owner's: nothing in it is redacted, nothing
+//! of it leaves the machine.
 
 use crate::sources::claude_code::discover::Found;
 use crate::stores::{Archived, Form};
@@ -12,12 +13,17 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A file written within this time may still be rewritten in place.
 const HOT_NS: i64 = 24 * 3600 * 1_000_000_000;
 /// A file left alone for this long is cold, and worth its own compressed copy.
 const COLD_NS: i64 = HOT_NS;
+/// How much a run copies of cold files before it links the rest, and how large a file may be for that.
+const COPIED_BYTES: u64 = 32 << 20;
+const COPIED_FILE: u64 = 1 << 20;
 /// A compromise of speed and size.
 const LEVEL: i32 = 3;
 
@@ -26,13 +32,16 @@ const LEVEL: i32 = 3;
 pub struct Archive {
     folder: PathBuf,
     now_ns: i64,
+    /// What may still be copied in this run.
+    budget: Arc<AtomicU64>,
 }
 
 impl Archive {
     /// The archive beside a store. `now_ns` tells hot from cold.
     pub fn beside(store: &Path, now_ns: i64) -> Archive {
         let name = store.file_stem().map_or_else(|| "hotwash".into(), |stem| stem.to_string_lossy().into_owned());
-        Archive { folder: store.with_file_name(format!("{name}-archive")), now_ns }
+        let budget = Arc::new(AtomicU64::new(COPIED_BYTES));
+        Archive { folder: store.with_file_name(format!("{name}-archive")), now_ns, budget }
     }
 
     /// Where it is.
@@ -69,7 +78,7 @@ impl Archive {
 
     fn keep_anew(&self, found: &Found, to: &Path) -> io::Result<Form> {
         let cold = self.now_ns - found.mtime_ns > HOT_NS;
-        if cold {
+        if cold && !self.may_copy(found.size) {
             match fs::hard_link(&found.path, to) {
                 Ok(()) => return Ok(Form::Link),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(to, found) => {
@@ -88,6 +97,12 @@ impl Archive {
         Ok(Form::Copy)
     }
 
+    /// Whether a cold file may be copied in this run, which uses some of what may be.
+    fn may_copy(&self, size: u64) -> bool {
+        let take = |left: u64| left.checked_sub(size);
+        size <= COPIED_FILE && self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+
     /// Opens a kept transcript.
     pub fn open(&self, kept: &Archived) -> io::Result<Box<dyn Read>> {
         let file = File::open(self.folder.join(&kept.name))?;
@@ -101,7 +116,8 @@ impl Archive {
     pub fn compress_cold(&self, kept: &[Archived], budget: u64) -> Vec<Archived> {
         let mut compressed = Vec::new();
         let mut spent = 0;
-        for entry in kept.iter().filter(|entry| entry.form != Form::Zstd) {
+        let of_form = |form: Form| kept.iter().filter(move |entry| entry.form == form);
+        for entry in of_form(Form::Link).chain(of_form(Form::Copy)) {
             if spent >= budget {
                 break;
             }
@@ -265,22 +281,38 @@ mod tests {
     }
 
     #[test]
-    fn a_cold_file_survives_its_deletion() {
-        let case = Case::new();
-        let found = case.write("one\n", 50);
-        let kept = case.archive.keep(&found, 1, None).unwrap();
-        assert_eq!(kept.form, Form::Link);
-        fs::remove_file(&found.path).unwrap();
-        assert_eq!(case.content(&kept), "one\n");
+    fn a_cold_file_survives_its_deletion_however_it_is_kept() {
+        for (form, budget) in [(Form::Copy, COPIED_BYTES), (Form::Link, 0)] {
+            let case = Case::new();
+            case.archive.budget.store(budget, Ordering::Relaxed);
+            let found = case.write("one\n", 50);
+            let kept = case.archive.keep(&found, 1, None).unwrap();
+            assert_eq!(kept.form, form);
+            fs::remove_file(&found.path).unwrap();
+            assert_eq!(case.content(&kept), "one\n");
+        }
     }
 
     #[test]
-    fn a_hot_file_rewritten_in_place_leaves_the_archive_alone() {
+    fn a_file_rewritten_in_place_leaves_the_archive_alone() {
+        for day in [50, 100] {
+            let case = Case::new();
+            let found = case.write("one\n", day);
+            let kept = case.archive.keep(&found, 1, None).unwrap();
+            fs::write(&found.path, "other\n").unwrap();
+            assert_eq!(case.content(&kept), "one\n");
+        }
+    }
+
+    #[test]
+    fn links_are_compressed_before_copies() {
         let case = Case::new();
-        let found = case.write("one\n", 100);
-        let kept = case.archive.keep(&found, 1, None).unwrap();
-        fs::write(&found.path, "other\n").unwrap();
-        assert_eq!(case.content(&kept), "one\n");
+        let found = case.write("one\n", 50);
+        let copied = case.archive.keep(&found, 1, None).unwrap();
+        case.archive.budget.store(0, Ordering::Relaxed);
+        let linked = case.archive.keep(&found, 2, None).unwrap();
+        let compressed = case.archive.compress_cold(&[copied, linked], 1);
+        assert_eq!(compressed.iter().map(|kept| kept.version).collect::<Vec<_>>(), [2]);
     }
 
     #[test]
@@ -296,6 +328,7 @@ mod tests {
     #[test]
     fn cold_files_are_compressed_and_still_grow() {
         let case = Case::new();
+        case.archive.budget.store(0, Ordering::Relaxed);
         let found = case.write("one\n", 50);
         let kept = case.archive.keep(&found, 1, None).unwrap();
         let compressed = case.archive.compress_cold(std::slice::from_ref(&kept), 1 << 20);

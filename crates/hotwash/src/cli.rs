@@ -184,6 +184,9 @@ pub(crate) struct Sessions {
     /// Sessions of subagents too
     #[arg(long)]
     pub(crate) subagents: bool,
+    /// Say why each session begins where it does and what was joined
+    #[arg(long)]
+    pub(crate) why: bool,
     /// How many on a page
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,

@@ -3,7 +3,7 @@
 use crate::errors::Failure;
 use crate::run::Run;
 use hotwash_engine::sources::claude_code::read::Reading;
-use hotwash_engine::stores::{Query, Role, Row};
+use hotwash_engine::stores::{Became, Query, Role, Row};
 use std::collections::{BTreeMap, HashMap};
 
 /// The reason of a session whose facts are too few for a grade.
@@ -13,10 +13,14 @@ const OUTSIDE: &str = "outside the window";
 /// The reason of a session of another time or project, where only one project was asked for.
 const ELSEWHERE: &str = "other project or time";
 
-/// What became of the transcripts that were found.
+/// The reason of a transcript whose pieces all belong to a session that begins in another one.
+const JOINED: &str = "joined to another";
+
+/// What became of the sessions that were found, and of the transcripts that hold none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
-    /// Transcripts that are there, and sessions of the window whose transcripts are gone.
+    /// Sessions in transcripts that are there, transcripts without one, and sessions of the window whose transcripts are
+    /// gone.
     pub(crate) found: u64,
     /// Sessions with a grade.
     pub(crate) graded: u64,
@@ -40,9 +44,10 @@ impl Counts {
         for row in rows {
             listed.entry(&row.path).or_default().push(row);
         }
+        let mut gone = Vec::new();
         for (_, why) in &run.ingested.failed {
             counts.found += 1;
-            add(&mut counts.failed, why);
+            add(&mut counts.failed, why, 1);
         }
         let failed: std::collections::HashSet<&str> =
             run.ingested.failed.iter().map(|(path, _)| path.as_str()).collect();
@@ -51,22 +56,27 @@ impl Counts {
             if failed.contains(&*path) {
                 continue;
             }
-            counts.found += 1;
-            let (role, reading) = known.get(&*path).copied().unwrap_or((Role::Empty, Reading::default()));
+            let Became { role, sessions, reading } = known.get(&*path).copied().unwrap_or_default();
             counts.reading.add(&reading);
             // The last version is what stands there now.
-            let newest = listed.get_mut(&*path).and_then(|rows| {
-                let at = (0..rows.len()).max_by_key(|&at| rows[at].version)?;
-                Some(rows.remove(at))
-            });
-            match newest {
-                Some(row) => counts.row(row),
-                None if role == Role::Subagent && !query.subagents => add(&mut counts.skipped, role.name()),
-                None if role.session().is_some() => add(&mut counts.skipped, outside),
-                None => add(&mut counts.skipped, role.name()),
+            let rows = listed.remove(&*path).unwrap_or_default();
+            let version = rows.iter().map(|row| row.version).max();
+            let (rows, older): (Vec<&Row>, Vec<&Row>) = rows.into_iter().partition(|row| Some(row.version) == version);
+            gone.extend(older);
+            counts.found += sessions.max(1);
+            for row in &rows {
+                counts.row(row);
+            }
+            if role.session().is_none() || role == Role::Subagent && !query.subagents {
+                add(&mut counts.skipped, role.name(), 1);
+            } else if sessions == 0 {
+                add(&mut counts.skipped, JOINED, 1);
+            } else {
+                add(&mut counts.skipped, outside, sessions.saturating_sub(rows.len() as u64));
             }
         }
-        for row in listed.values().flatten() {
+        gone.extend(listed.into_values().flatten());
+        for row in gone {
             counts.found += 1;
             counts.kept += 1;
             counts.row(row);
@@ -77,7 +87,7 @@ impl Counts {
     fn row(&mut self, row: &Row) {
         match row.grade.as_ref().and_then(|grade| grade.overall.thousandths()) {
             Some(_) => self.graded += 1,
-            None => add(&mut self.skipped, TOO_LITTLE),
+            None => add(&mut self.skipped, TOO_LITTLE, 1),
         }
     }
 
@@ -103,6 +113,8 @@ impl Counts {
     }
 }
 
-fn add(counts: &mut BTreeMap<String, u64>, reason: &str) {
-    *counts.entry(reason.to_owned()).or_default() += 1;
+fn add(counts: &mut BTreeMap<String, u64>, reason: &str, n: u64) {
+    if n > 0 {
+        *counts.entry(reason.to_owned()).or_default() += n;
+    }
 }

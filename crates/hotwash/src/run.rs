@@ -13,8 +13,9 @@ use crate::window::Window;
 use hotwash_core::prices;
 use hotwash_core::redaction::{Rules, redact};
 use hotwash_core::rubric::Rubric;
+use hotwash_core::sessions::Event;
 use hotwash_engine::archive::Archive;
-use hotwash_engine::pipeline::{self, Ingested, Setup};
+use hotwash_engine::pipeline::{self, Ingested, Setup, Untold};
 use hotwash_engine::sources::claude_code::discover::{Discovery, Found, discover};
 use hotwash_engine::stores::{Query, Row, Store, StoreError};
 use std::path::{Path, PathBuf};
@@ -176,9 +177,6 @@ impl<'a> Run<'a> {
     }
 
     fn ingest(&mut self, discovery: &Discovery) -> Result<(), StoreError> {
-        let forgotten = self.store.forgotten()?;
-        let wanted = |found: &&Found| forgotten.is_empty() || !forgotten.contains(&*found.path.to_string_lossy());
-        let found: Vec<Found> = discovery.found.iter().filter(wanted).cloned().collect();
         let progress = Progress::new();
         let setup = Setup {
             rules: &self.rules,
@@ -190,7 +188,7 @@ impl<'a> Run<'a> {
             now_ns: now_ns(),
             progress: &|files, of_files, bytes, of_bytes| progress.tell(files, of_files, bytes, of_bytes),
         };
-        let ingested = pipeline::ingest(&found, &mut self.store, &setup);
+        let ingested = pipeline::ingest(&discovery.found, &mut self.store, &setup);
         progress.clear();
         self.ingested = ingested?;
         pipeline::grade_missing(&mut self.store, &self.rubric)?;
@@ -225,6 +223,11 @@ impl<'a> Run<'a> {
         let window = Window::of(since, until, &screen.clock, &self.store, query)?;
         let rows = self.store.sessions(&Query { since: window.since, until: window.until, ..query.clone() })?;
         Ok((window, rows))
+    }
+
+    /// Tells the events of a session.
+    pub(crate) fn tell(&self, row: &Row, tell: &mut dyn FnMut(&Event<'_>)) -> Result<(), Untold> {
+        pipeline::tell(&self.store, self.archive.as_ref(), &self.store.parts(row)?, tell)
     }
 
     /// A transcript's path as people may see it.
@@ -273,7 +276,7 @@ impl<'a> Run<'a> {
     /// Files that somebody named and that gave no session, with the reason.
     fn skipped(&self) -> Vec<(String, String)> {
         let (Some(paths), Ok(known)) = (&self.paths, self.store.outcomes()) else { return Vec::new() };
-        let why = |path: &String| known.get(path).map(|(role, _)| *role).filter(|role| role.session().is_none());
+        let why = |path: &String| known.get(path).map(|became| became.role).filter(|role| role.session().is_none());
         paths.iter().filter_map(|path| Some((path.clone(), why(path)?.name().to_owned()))).collect()
     }
 

@@ -6,7 +6,7 @@ use crate::window::Window;
 use hotwash_core::facts::{Cost, FactValue as _, Tokens};
 use hotwash_core::scores::{Overall, Reading, Score, Value as ScoreValue, offline};
 use hotwash_core::sessions::Timestamp;
-use hotwash_engine::stores::Row;
+use hotwash_engine::stores::{Row, StoredPart};
 use serde_json::{Value, json};
 
 /// The version of everything here. It goes up when a key changes its meaning or goes away.
@@ -34,10 +34,24 @@ pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
             "subagents": row.with_subagents.subagents,
         },
     });
+    shape["parts"] = run.store.parts(row).unwrap_or_default().iter().map(|part| self::part(part, run)).collect();
     if facts {
         shape["facts"] = Value::Object(session.facts.get().to_json());
     }
     shape
+}
+
+/// A piece of a session.
+fn part(part: &StoredPart, run: &Run<'_>) -> Value {
+    json!({
+        "id": part.id,
+        "recorded_id": part.recorded,
+        "transcript": run.shown_path(&part.path),
+        "lines": part.lines,
+        "opened": part.opened.name(),
+        "why": part.opened.to_string(),
+        "joined": part.joined.as_ref().map(ToString::to_string),
+    })
 }
 
 /// What a run worked with and what became of what it found.

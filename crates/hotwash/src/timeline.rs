@@ -1,12 +1,14 @@
-//! A transcript as turns: what was asked, what was called, what came of it. Every word in it is redacted.
+//! A session as turns: what was asked, what was called, what came of it. Every word in it is redacted.
 
 use hotwash_core::facts::calls::Calls;
 use hotwash_core::facts::{Status, Step};
 use hotwash_core::redaction::{Rules, redact};
 use hotwash_core::sessions::{ApiError, Call, Compaction, Event, EventId, Key, Kind, Timestamp};
-use hotwash_engine::sources::claude_code::read;
+use hotwash_engine::pipeline::Untold;
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Read};
+
+/// Tells the events of a session to whom it is given.
+pub(crate) type Tell<'t> = &'t dyn Fn(&mut dyn FnMut(&Event<'_>)) -> Result<(), Untold>;
 
 /// A prompt and everything up to the next one.
 #[derive(Debug, Default)]
@@ -55,12 +57,12 @@ pub(crate) enum What {
     Happened(String),
 }
 
-/// Reads the turns of a transcript.
-pub(crate) fn turns(input: &mut dyn Read, rules: &Rules) -> io::Result<Vec<Turn>> {
+/// The turns of a session.
+pub(crate) fn turns(tell: Tell<'_>, rules: &Rules) -> Result<Vec<Turn>, Untold> {
     let mut turns = vec![Turn::default()];
     let mut calls = Calls::default();
     let mut places: HashMap<Key, (usize, usize)> = HashMap::new();
-    read::events(input, &mut |event| {
+    tell(&mut |event| {
         calls.event(event, |event, step| match step {
             Step::Called(call) => {
                 if let Kind::Call(recorded) = &event.kind {
@@ -149,10 +151,10 @@ fn word(text: &str, rules: &Rules) -> String {
 }
 
 /// The telling words of an event, in a line: what was said, what was called, what it answered.
-pub(crate) fn quote(input: &mut dyn Read, id: EventId, rules: &Rules) -> io::Result<Option<String>> {
+pub(crate) fn quote(tell: Tell<'_>, id: EventId, rules: &Rules) -> Result<Option<String>, Untold> {
     let mut tools: BTreeMap<Key, String> = BTreeMap::new();
     let mut best: Option<(u8, String)> = None;
-    read::events(input, &mut |event| {
+    tell(&mut |event| {
         if let Kind::Call(call) = &event.kind {
             tools.insert(call.key, word(&call.name.to_str(), rules));
         }
@@ -205,11 +207,11 @@ pub(crate) struct Full {
     pub(crate) text: String,
 }
 
-/// Every event of a transcript, or those of one line.
-pub(crate) fn events(input: &mut dyn Read, only: Option<EventId>, rules: &Rules) -> io::Result<Vec<Full>> {
+/// Every event of a session, or those of one line.
+pub(crate) fn events(tell: Tell<'_>, only: Option<EventId>, rules: &Rules) -> Result<Vec<Full>, Untold> {
     let mut all = Vec::new();
     let mut tools: BTreeMap<Key, String> = BTreeMap::new();
-    read::events(input, &mut |event| {
+    tell(&mut |event| {
         if let Kind::Call(call) = &event.kind {
             tools.insert(call.key, word(&call.name.to_str(), rules));
         }

@@ -1,9 +1,10 @@
 //! Files changed: how much, with or without looking first, and back and forth.
 
-use super::calls::{KeyMap, KeySet, Status, Step};
+use super::calls::{KeyMap, OpenCall, Status, Step};
 use super::value::{Cited, facts};
-use super::{Fold, line_hash, text_hash};
-use crate::sessions::{Event, Tool};
+use super::{Fold, text_hash};
+use crate::rework::{Changes, Fingerprint};
+use crate::sessions::{Change, Event, EventId, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 
 facts! {
@@ -60,84 +61,47 @@ facts! {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Edits {
     facts: EditFacts,
-    known: KeySet<u64>,
-    edited: KeySet<u64>,
-    touched: KeySet<u64>,
+    /// By hash of the path.
+    files: KeyMap<u64, File>,
     languages: std::collections::BTreeMap<String, u64>,
-    /// By file: lines that edits of this session added and removed.
-    added: KeyMap<u64, KeySet<u64>>,
-    removed: KeyMap<u64, KeySet<u64>>,
+    changes: Changes,
+}
+
+/// What is known of a file.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct File {
+    /// It was read, changed or written by a call.
+    known: bool,
+    edited: bool,
+    /// Its number among those whose changes are known.
+    number: Option<u32>,
 }
 
 impl Fold for Edits {
     type Facts = EditFacts;
 
     fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        self.changes.works_in(event.origin.cwd);
         let Step::Ended { call, outcome, status } = step else {
             return;
         };
         if *status == Status::Failed && outcome.body.head(400).contains("File has not been read yet") {
             self.facts.edits_refused_unread.push(event.origin.id);
         }
-        if *status != Status::Ok {
-            return;
-        }
-        let file = call.map_or(0, |call| text_hash(&call.path));
-        if let Some(call) = call
-            && (call.tool.edits() || call.tool == Tool::Read)
-            && self.touched.insert(file)
-        {
-            self.facts.files_touched += 1;
-            if let Some(language) = language(&call.path) {
-                *self.languages.entry(language.to_string()).or_default() += 1;
+        match call {
+            Some(call) if call.tool == Tool::Shell => {
+                let output = (*status == Status::Ok).then_some(&outcome.body);
+                self.changes.ran(&call.command, event.origin.cwd, output, call.id, event.origin.at);
             }
-        }
-        if let Some(call) = call
-            && call.tool.edits()
-        {
-            self.facts.edit_calls_ok.push(call.id);
-            if self.edited.insert(file) {
-                self.facts.files_edited += 1;
-            }
-            let created = outcome.change.is_some_and(|change| change.created.is_some());
-            self.facts.files_created += u64::from(created);
-            if !created && !self.known.contains(&file) {
-                self.facts.edits_without_prior_read.push(call.id);
-            }
-            self.known.insert(file);
-        } else if call.is_some_and(|call| call.tool == Tool::Read) {
-            self.known.insert(file);
-        }
-        if let Some(change) = &outcome.change {
-            let (mut added, mut removed) = (Vec::new(), Vec::new());
-            for line in change.patch {
-                match line.raw().first() {
-                    Some(b'+') => {
-                        self.facts.lines_added += 1;
-                        added.extend(line_hash(&line.raw()[1..]));
-                    }
-                    Some(b'-') => {
-                        self.facts.lines_removed += 1;
-                        removed.extend(line_hash(&line.raw()[1..]));
-                    }
-                    _ => {}
+            _ if *status != Status::Ok => {}
+            Some(call) if call.tool.edits() || call.tool == Tool::Read => self.touched(call, outcome, event),
+            _ => {
+                if let Some(change) = &outcome.change {
+                    let path = change.path.to_str();
+                    let file = self.files.entry(text_hash(&path)).or_default();
+                    let number = *file.number.get_or_insert_with(|| self.changes.file(&path));
+                    self.changed(number, change, event, event.origin.id);
                 }
-            }
-            if let Some(content) = change.created {
-                self.facts.lines_added += count_lines(&content.to_str());
-            }
-            let went_back = |lines: &[u64], before: &KeyMap<u64, KeySet<u64>>| {
-                let before = before.get(&file);
-                !lines.is_empty() && before.is_some_and(|before| lines.iter().all(|line| before.contains(line)))
-            };
-            if went_back(&added, &self.removed) && went_back(&removed, &self.added) {
-                self.facts.reverted_edits.push(event.origin.id);
-            }
-            if !added.is_empty() {
-                self.added.entry(file).or_default().extend(added);
-            }
-            if !removed.is_empty() {
-                self.removed.entry(file).or_default().extend(removed);
             }
         }
     }
@@ -153,13 +117,48 @@ impl Fold for Edits {
     }
 }
 
-/// Lines of a text; a newline at the end begins no further one.
-fn count_lines(text: &str) -> u64 {
-    if text.is_empty() {
-        return 0;
+impl Edits {
+    /// What the session did to its repository.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        self.changes.fingerprint()
     }
-    let newlines = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
-    newlines + u64::from(!text.ends_with('\n'))
+
+    /// A file was read or changed.
+    fn touched(&mut self, call: &OpenCall, outcome: &Outcome<'_>, event: &Event<'_>) {
+        let facts = &mut self.facts;
+        let file = self.files.entry(text_hash(&call.path)).or_default();
+        if !file.known {
+            facts.files_touched += 1;
+            if let Some(language) = language(&call.path) {
+                *self.languages.entry(language.to_string()).or_default() += 1;
+            }
+        }
+        if call.tool.edits() {
+            facts.edit_calls_ok.push(call.id);
+            facts.files_edited += u64::from(!file.edited);
+            let created = outcome.change.is_some_and(|change| change.created.is_some());
+            facts.files_created += u64::from(created);
+            if !created && !file.known {
+                facts.edits_without_prior_read.push(call.id);
+            }
+            file.edited = true;
+        }
+        file.known = true;
+        if let Some(change) = &outcome.change {
+            let number = *file.number.get_or_insert_with(|| self.changes.file(&call.path));
+            self.changed(number, change, event, call.id);
+        }
+    }
+
+    /// A change is known line by line.
+    fn changed(&mut self, file: u32, change: &Change<'_>, event: &Event<'_>, cited: EventId) {
+        let counted = self.changes.edited(file, change, cited, event.origin.at);
+        self.facts.lines_added += counted.added;
+        self.facts.lines_removed += counted.removed;
+        if counted.went_back {
+            self.facts.reverted_edits.push(event.origin.id);
+        }
+    }
 }
 
 /// The language of a file by its ending.
@@ -205,7 +204,6 @@ pub fn is_source(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::facts::testing::facts_of;
     use crate::sessions::EventId;
 
@@ -247,12 +245,5 @@ mod tests {
         ",
         );
         assert_eq!(facts.edits.reverted_edits.0, [EventId(5)]);
-    }
-
-    #[test]
-    fn lines_are_counted_as_people_count_them() {
-        for (text, lines) in [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n", 1)] {
-            assert_eq!(count_lines(text), lines, "{text:?}");
-        }
     }
 }

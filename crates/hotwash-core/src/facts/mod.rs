@@ -34,6 +34,7 @@ pub use transcript::{Identity, Words};
 pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
 
 use crate::prices::Prices;
+use crate::rework::Fingerprint;
 use crate::sessions::{Event, Key};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -74,7 +75,6 @@ macro_rules! groups {
         /// Establishes all facts in one pass.
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
         pub struct Ledger {
-            calls: calls::Calls,
             $($name: $fold,)*
         }
 
@@ -99,10 +99,9 @@ macro_rules! groups {
         }
 
         impl Ledger {
-            /// Looks at the next event.
-            pub fn event(&mut self, event: &Event<'_>) {
-                let Ledger { calls, $($name,)* } = self;
-                calls.event(event, |event, step| { $($name.event(event, step);)* });
+            /// Looks at the next event and its part in the story of a call.
+            pub fn step(&mut self, event: &Event<'_>, step: &Step<'_>) {
+                $(self.$name.event(event, step);)*
             }
 
             /// The facts so far.
@@ -187,6 +186,11 @@ impl Ledger {
         self.transcript.identity()
     }
 
+    /// How the first prompt takes what came before it, in a word.
+    pub fn opening_reaction(&self) -> Option<String> {
+        self.signals.opening_reaction()
+    }
+
     /// What needs words; raw, for redaction.
     pub fn words(&self) -> &Words {
         self.transcript.words()
@@ -201,6 +205,11 @@ impl Ledger {
         keys.sort_unstable();
         keys.dedup();
         keys
+    }
+
+    /// What the session did to its repository, line by line.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.edits.fingerprint()
     }
 
     /// Tokens and cost of subagents that only progress records show.
@@ -229,17 +238,6 @@ impl Facts {
 /// The hash by which texts are compared.
 pub(crate) fn text_hash(text: &str) -> u64 {
     xxh3_64(text.trim().as_bytes())
-}
-
-/// The hash of a line with its white space folded, or nothing for a line that says nothing (a brace, a blank). The line
-/// is taken as recorded: one agent escapes the same text the same way each time.
-pub(crate) fn line_hash(line: &[u8]) -> Option<u64> {
-    let (mut hash, mut says) = (0u64, 0);
-    for &byte in line.iter().filter(|byte| !byte.is_ascii_whitespace()) {
-        says += usize::from(byte.is_ascii_alphanumeric() || byte >= 0x80);
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23);
-    }
-    (says >= 3).then_some(hash)
 }
 
 #[cfg(test)]

@@ -290,6 +290,13 @@ impl Signals {
     }
 }
 
+impl Signals {
+    /// See the fact of the same name.
+    pub(super) fn opening_reaction(&self) -> Option<String> {
+        self.facts.opening_reaction.clone()
+    }
+}
+
 impl SignalFacts {
     fn asked(&mut self, ask: Ask) -> &mut Cited {
         match ask {

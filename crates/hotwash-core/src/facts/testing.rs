@@ -10,13 +10,15 @@
 //! e7 compact                       an automatic compaction
 //! e8 overloaded                    a request that failed for good
 //! e9 command /review               a slash command; `plan` an approved plan, `headless` a run with nobody in front
+//! e10 queued and the docs          a prompt typed while the agent works
 //! ```
 //! `@12` at the end of a line is a time in seconds.
 
 use super::{Facts, Ledger};
 use crate::prices;
+use crate::sessions::topic::ByWords;
 use crate::sessions::{
-    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Prompt,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Pieces, Prompt,
     PromptVia, Timestamp, Tool,
 };
 use crate::text::{Body, Text};
@@ -24,7 +26,18 @@ use std::collections::VecDeque;
 
 /// The facts of a story.
 pub(crate) fn facts_of(story: &str) -> Facts {
-    let mut ledger = Ledger::default();
+    ledger_of(story).finish(prices::shipped())
+}
+
+/// A story as it was taken in.
+pub(crate) fn ledger_of(story: &str) -> Ledger {
+    let mut pieces = Pieces::whole();
+    tell(story, |event| pieces.event(event, &ByWords));
+    pieces.ledger().clone()
+}
+
+/// Tells `listen` the events of a story.
+pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
     let mut open: VecDeque<(Key, Vec<String>)> = VecDeque::new();
     let mut message = 0;
     for line in story.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -43,7 +56,7 @@ pub(crate) fn facts_of(story: &str) -> Facts {
             cwd: Text::plain("/work"),
             ..Origin::default()
         };
-        let mut tell = |kind| ledger.event(&Event { origin: &origin, kind });
+        let mut tell = |kind| listen(&Event { origin: &origin, kind });
         match verb {
             "user" => {
                 let words = rest.replace("\\n", "\n");
@@ -51,10 +64,13 @@ pub(crate) fn facts_of(story: &str) -> Facts {
             }
             "says" => tell(Kind::Says(Text::plain(rest))),
             "compact" => tell(Kind::Compaction(Compaction::Auto)),
+            "queued" => {
+                tell(Kind::Prompt(Prompt { words: rest, via: PromptVia::Queued, images: 0 }));
+            }
             "interrupt" => tell(Kind::Interrupt),
             "command" => tell(Kind::Command { name: Text::plain(rest), via: CommandVia::User }),
             "plan" => tell(Kind::PlanApproval(Body::One(Text::plain(rest)))),
-            "headless" => ledger.event(&Event { origin: &Origin { headless: true, ..origin }, kind: Kind::Activity }),
+            "headless" => listen(&Event { origin: &Origin { headless: true, ..origin }, kind: Kind::Activity }),
             "overloaded" => tell(Kind::ApiError(ApiError::Final(Body::One(Text::plain("overloaded"))))),
             "ok" | "error" | "created" => {
                 let (call, lines) = open.pop_front().unwrap_or_else(|| panic!("no call for {line:?}"));
@@ -80,7 +96,6 @@ pub(crate) fn facts_of(story: &str) -> Facts {
             }
         }
     }
-    ledger.finish(prices::shipped())
 }
 
 fn tool(name: &str) -> Tool {

@@ -59,6 +59,8 @@ pub struct Identity {
     pub first: Option<Key>,
     /// The first prompt's place.
     pub first_prompt: Option<EventId>,
+    /// The first prompt's moment.
+    pub prompted: Option<Timestamp>,
     /// The first moment.
     pub from: Option<Timestamp>,
     /// The last moment.
@@ -75,6 +77,7 @@ pub struct Transcript {
     first_record: Option<Key>,
     last_record: Option<(EventId, Option<Key>)>,
     first_prompt: Option<(EventId, Option<Key>)>,
+    prompted: Option<Timestamp>,
     prompts: Vec<Key>,
     from: Option<Timestamp>,
     to: Option<Timestamp>,
@@ -144,12 +147,14 @@ impl Transcript {
                 self.prompts.extend(origin.key);
                 if self.first_prompt.is_none() {
                     self.first_prompt = Some((origin.id, origin.key));
+                    self.prompted = origin.at;
                     self.words.first_prompt = Some(words.clone());
                 }
                 self.words.last_prompt = Some(words);
             }
             Kind::PlanApproval(body) if self.first_prompt.is_none() => {
                 self.first_prompt = Some((origin.id, origin.key));
+                self.prompted = origin.at;
                 self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)));
             }
             Kind::ClientText(body) if origin.sidechain && self.words.task.is_none() => {
@@ -182,6 +187,7 @@ impl Transcript {
             cwd: cwd.map(|(cwd, _)| cwd.clone()),
             first: self.first_prompt.and_then(|(_, key)| key).or(self.first_record),
             first_prompt: self.first_prompt.map(|(id, _)| id),
+            prompted: self.prompted,
             from: self.from,
             to: self.to,
         }

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The place of an event in its transcript: the number of the line that holds it, from 1. Written `e41`.
+/// The place of an event in its transcript: the number of the line that holds it, from 1. Written `e41`; in a session
+/// that several transcripts make up, those of the second are written `e2.41`.
 ///
 /// Lines are never renumbered by what a decoder understands of them, so an id stays right when hotwash learns more. A
 /// line that holds several things (parallel results) lends them all its id.
@@ -17,9 +18,34 @@ use xxhash_rust::xxh3::xxh3_64;
 #[serde(transparent)]
 pub struct EventId(pub u32);
 
+impl EventId {
+    /// The bits that hold the line.
+    const LINE_BITS: u32 = 24;
+
+    /// An event of the transcript with this number, from 0, of a session that several transcripts make up.
+    #[must_use]
+    pub fn of_transcript(number: usize, id: EventId) -> EventId {
+        let number = u32::try_from(number).unwrap_or(u32::MAX).min(u32::MAX >> Self::LINE_BITS);
+        EventId(number << Self::LINE_BITS | id.line())
+    }
+
+    /// The transcript, from 0.
+    pub fn transcript(self) -> usize {
+        (self.0 >> Self::LINE_BITS) as usize
+    }
+
+    /// The line in it, from 1.
+    pub fn line(self) -> u32 {
+        self.0 & ((1 << Self::LINE_BITS) - 1)
+    }
+}
+
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "e{}", self.0)
+        match self.transcript() {
+            0 => write!(f, "e{}", self.line()),
+            number => write!(f, "e{}.{}", number + 1, self.line()),
+        }
     }
 }
 

@@ -2,12 +2,17 @@
 
 pub mod copies;
 pub mod event;
+pub mod joining;
+pub mod pieces;
 pub mod session;
 pub mod time;
+pub mod topic;
 
 pub use event::{
     ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
     PromptVia, Tool, Usage,
 };
+pub use joining::Join;
+pub use pieces::{Opening, Part, Piece, Pieces};
 pub use session::{Session, SessionId, SessionKind};
 pub use time::Timestamp;

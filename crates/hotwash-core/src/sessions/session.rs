@@ -73,6 +73,8 @@ pub struct Session {
     pub project: Redacted<String>,
     /// What it is about, in a line.
     pub title: Redacted<String>,
+    /// What was asked for, what was done and what came of it, in a paragraph.
+    pub summary: Redacted<String>,
     /// The first moment.
     pub from: Option<Timestamp>,
     /// The last moment.

@@ -42,17 +42,17 @@ pub fn git_commit(command: &str) -> bool {
 
 /// Whether git says in the output that it made a commit: `[main abc1234] Subject`, also `(root-commit)` and `detached HEAD`.
 pub fn commit_confirmed(output: &str) -> bool {
-    let confirms = |line: &str| {
-        let Some((inside, _)) = line.trim_start().strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
-            return false;
-        };
-        inside.rsplit_once(' ').is_some_and(|(branch, hash)| {
-            !branch.is_empty()
-                && (7..=64).contains(&hash.len())
-                && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-        })
-    };
-    memchr(b'[', output.as_bytes()).is_some() && output.lines().any(confirms)
+    memchr(b'[', output.as_bytes()).is_some() && output.lines().any(|line| shown_commit(line).is_some())
+}
+
+/// The id and the subject of the commit that git says on a line that it made.
+pub(crate) fn shown_commit(line: &str) -> Option<(&str, &str)> {
+    let (inside, subject) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+    let (branch, hash) = inside.rsplit_once(' ')?;
+    let shown = !branch.is_empty()
+        && (7..=64).contains(&hash.len())
+        && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    shown.then(|| (hash, subject.trim()))
 }
 
 /// Whether a SKILL.md is read through the shell.
@@ -92,7 +92,7 @@ fn mutates(command: &str, depth: usize) -> bool {
 }
 
 /// `git`'s subcommand and what follows it, past `-C dir` and `-c key=value`.
-fn git_subcommand<'s, 'a>(segment: &'s Segment<'a>) -> Option<(&'s str, &'s [Cow<'a, str>])> {
+pub(super) fn git_subcommand<'s, 'a>(segment: &'s Segment<'a>) -> Option<(&'s str, &'s [Cow<'a, str>])> {
     if segment.program() != Some("git") {
         return None;
     }

@@ -8,6 +8,7 @@
 //! Which call a command belongs to, whether the client ran it at all, and what to count are left to the facts.
 
 mod classify;
+mod commits;
 mod lines;
 mod programs;
 mod result;
@@ -18,7 +19,9 @@ mod skip;
 mod split;
 mod tasks;
 
+pub(crate) use classify::shown_commit;
 pub use classify::{commit_confirmed, file_operation, git_commit, loads_skill, mutates_files, read_only};
+pub use commits::{Commit, commit};
 pub use result::{Exit, RunResult, run_result};
 pub use runs::{Run, RunKind, runs};
 pub use segment::{Operator, Segment};

@@ -4,11 +4,15 @@ pub mod sqlite;
 #[cfg(test)]
 pub(crate) mod suite;
 
-pub use sqlite::{Store, StoreError};
+pub use sqlite::{Became, Stamp, Store, StoreError};
 
 use hotwash_core::facts::{Cost, Tokens};
+use hotwash_core::outcomes::Outcome;
+use hotwash_core::redaction::Redacted;
+use hotwash_core::rework::{Fingerprint, Rework};
 use hotwash_core::scores::Grade;
-use hotwash_core::sessions::{Key, Session, SessionId, SessionKind, Timestamp};
+use hotwash_core::sessions::{Join, Key, Opening, Piece, Session, SessionId, SessionKind, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// What is known of a transcript's file, so that an unchanged one costs a look at its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +87,7 @@ impl Role {
         }
     }
 
-    fn from_name(name: &str) -> Role {
+    pub(crate) fn from_name(name: &str) -> Role {
         Role::ALL.into_iter().find(|role| role.name() == name).unwrap_or(Role::Foreign)
     }
 
@@ -104,14 +108,103 @@ pub struct Entry {
     pub file: FileState,
     /// What it turned out to be.
     pub role: Role,
-    /// Something else stood in its place before.
-    pub rewritten: bool,
-    /// What reading had to say, as JSON.
+    /// Nothing of it, or of another in its place, was kept before.
+    pub is_new: bool,
+    /// What reading had to say, as JSON; empty where all was sound.
     pub reading: String,
     /// Keys of its messages and prompts, by which copies are found.
     pub keys: Vec<Key>,
-    /// The session that came of it, with its grade.
-    pub session: Option<(Session, Grade)>,
+    /// Its pieces.
+    pub pieces: Vec<Piece>,
+    /// The sessions that came of it, one for each piece, with their grades.
+    pub sessions: Vec<Graded>,
+}
+
+/// A session with what a judge says of it.
+#[derive(Clone, Debug)]
+pub struct Graded {
+    /// The session.
+    pub session: Session,
+    /// Its grade.
+    pub grade: Grade,
+    /// Whether it reached its goal.
+    pub outcome: Outcome,
+    /// The lines that it added and removed.
+    pub print: Fingerprint,
+}
+
+/// A session as the PRISM score sees it.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// Its id.
+    pub id: SessionId,
+    /// The working directory.
+    pub project: Redacted<String>,
+    /// The model that answered first.
+    pub model: String,
+    /// Its last moment.
+    pub to: Option<Timestamp>,
+    /// Its outcome, without the reasons.
+    pub outcome: Outcome,
+    /// Later sessions took its work back.
+    pub reworked: bool,
+}
+
+/// The pieces of a transcript that may be joined with others.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    /// Where the transcript is.
+    pub path: String,
+    /// Which of the transcripts that stood there.
+    pub version: u32,
+    /// Its pieces.
+    pub pieces: Vec<Piece>,
+}
+
+/// A piece of a session: where it is, and why it belongs there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredPart {
+    /// The transcript.
+    pub path: String,
+    /// Which of the transcripts that stood there.
+    pub version: u32,
+    /// The agent's own id for the transcript.
+    pub recorded: String,
+    /// The id that the piece alone would have.
+    pub id: SessionId,
+    /// The lines of its events.
+    pub lines: Vec<(u32, u32)>,
+    /// Why it begins where it does.
+    pub opened: Opening,
+    /// Why it was joined to what came before; none for the first.
+    pub joined: Option<Join>,
+    /// When it starts.
+    pub starts: Option<Timestamp>,
+}
+
+impl StoredPart {
+    /// A piece by itself.
+    pub fn of(path: &str, version: u32, recorded: &str, piece: &Piece) -> StoredPart {
+        StoredPart {
+            path: path.to_owned(),
+            version,
+            recorded: recorded.to_owned(),
+            id: piece.id(),
+            lines: piece.lines.clone(),
+            opened: piece.opened,
+            joined: None,
+            starts: piece.starts,
+        }
+    }
+}
+
+/// Several pieces as one session.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The session, under the id of its first piece.
+    pub graded: Graded,
+    /// Its pieces, in order of time.
+    pub parts: Vec<StoredPart>,
 }
 
 /// The keys by which copies of a transcript are found.
@@ -140,6 +233,8 @@ pub struct Query {
     pub paths: Option<Vec<String>>,
     /// The hash of the rubric whose grades are wanted.
     pub rubric_hash: String,
+    /// Facts and usage are left empty: who only looks at grades need not wait for them.
+    pub without_facts: bool,
 }
 
 /// A session as it is listed.
@@ -155,6 +250,10 @@ pub struct Row {
     pub grade: Option<Grade>,
     /// What it used together with its subagents.
     pub with_subagents: Usage,
+    /// Whether it reached its goal; none without facts.
+    pub outcome: Option<Outcome>,
+    /// What later sessions did to its work; none where they did nothing.
+    pub rework: Option<Rework>,
 }
 
 /// Tokens and cost.
@@ -166,6 +265,14 @@ pub struct Usage {
     pub tokens: Tokens,
     /// Cost.
     pub cost: Cost,
+}
+
+impl Usage {
+    fn add(&mut self, tokens: &Tokens, cost: &Cost) {
+        self.subagents += 1;
+        self.tokens.add(tokens);
+        self.cost.add(cost);
+    }
 }
 
 /// What a prefix of an id stands for.

@@ -1,14 +1,15 @@
 //! What every store must do, as one set of tests that is run for each of them: `store_suite!(open)`, where `open` is an
 //! expression that makes an empty store.
 
-use super::{Archived, Entry, FileState, Form, Lookup, Query, Role, Row, Store};
+use super::{Archived, Entry, FileState, Form, Graded, Joined, Lookup, Query, Role, Row, Store, StoredPart};
 use crate::sources::claude_code::read::Transcript;
 use hotwash_core::facts::{Cost, Tokens};
+use hotwash_core::outcomes;
 use hotwash_core::prices;
 use hotwash_core::redaction::{Machine, Rules, redact, redact_facts};
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::offline;
-use hotwash_core::sessions::{Key, Session, SessionId, SessionKind, Timestamp};
+use hotwash_core::sessions::{Join, Key, Session, SessionId, SessionKind, Timestamp};
 use std::sync::{Arc, LazyLock};
 
 static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| Arc::new(Rules::new(Machine::default())));
@@ -26,6 +27,7 @@ macro_rules! store_suite {
             putting_twice_is_putting_once
             a_transcript_under_a_new_id_leaves_nothing_behind
             a_rewritten_transcript_leaves_the_old_session
+            joined_pieces_are_one_session_and_can_be_parted
             sessions_are_found_by_the_beginning_of_their_ids
             the_last_session_is_the_latest_of_a_person
             windows_include_their_beginning_and_not_their_end
@@ -65,15 +67,19 @@ impl Sample {
         transcript
             .read(&mut text.as_slice(), &mut crate::sources::claude_code::read::Window::default(), |_| {})
             .unwrap();
-        let facts = transcript.ledger.finish(prices::shipped());
+        let facts = transcript.pieces.ledger().finish(prices::shipped());
+        let print = transcript.pieces.ledger().fingerprint();
         let grade = offline::grade(&facts, &RUBRIC);
         let share = (Tokens { output: 7, ..Tokens::default() }, Cost::default());
+        let mut piece = transcript.pieces.parts().next().unwrap().piece();
+        piece.starts = self.hour.map(|hour| Timestamp(hour * HOUR));
         let session = Session {
             id: SessionId(format!("{:0<16}", self.name)),
             kind: self.kind,
             recorded: self.recorded.into(),
             agent: (self.kind == SessionKind::Subagent).then(|| format!("agent-of-{}", self.name)),
             project: redact(self.project, &RULES),
+            summary: redact("Asked: to clean up.", &RULES),
             title: redact("Clean up \"and\" look around…", &RULES),
             from: self.hour.map(|hour| Timestamp(hour * HOUR)),
             to: self.hour.map(|hour| Timestamp((hour + 1) * HOUR)),
@@ -95,12 +101,20 @@ impl Sample {
         Entry {
             file,
             role,
-            rewritten: false,
+            is_new: false,
             reading: "{\"lines\":12}".into(),
             keys: vec![Key(self.name.len() as u64), Key(u64::MAX)],
-            session: Some((session, grade)),
+            pieces: vec![piece],
+            sessions: vec![Graded { outcome: outcomes::offline(session.facts.get()), print, session, grade }],
         }
     }
+}
+
+/// The entry with the session that its piece really begins, under this key.
+fn keyed(mut entry: Entry, key: u64) -> Entry {
+    entry.pieces[0].first = Key(key);
+    entry.sessions[0].session.id = entry.pieces[0].id();
+    entry
 }
 
 fn all(store: &Store) -> Vec<Row> {
@@ -108,7 +122,7 @@ fn all(store: &Store) -> Vec<Row> {
 }
 
 fn names(rows: &[Row]) -> Vec<&str> {
-    rows.iter().map(|row| row.session.id.0.trim_end_matches('0')).collect()
+    rows.iter().map(|row| row.path.trim_start_matches("/t/").trim_end_matches(".jsonl")).collect()
 }
 
 pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
@@ -118,14 +132,24 @@ pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
     let rows = all(store);
     assert_eq!(names(&rows), ["a", "b"]);
     for (row, entry) in rows.iter().zip([&main, &sub]) {
-        let (session, grade) = entry.session.as_ref().unwrap();
+        let Graded { session, grade, outcome, .. } = &entry.sessions[0];
         assert_eq!(serde_json::to_value(&row.session).unwrap(), serde_json::to_value(session).unwrap());
         assert_eq!(row.session.facts.get(), session.facts.get());
         assert_eq!(row.session.progress, session.progress);
         assert_eq!(row.grade.as_ref(), Some(grade));
+        assert_eq!(row.outcome.as_ref(), Some(outcome));
         assert_eq!((&row.path, row.version), (&entry.file.path, entry.file.version));
         assert_eq!(store.file(&entry.file.path).unwrap().as_ref(), Some(&entry.file));
-        assert_eq!(store.files().unwrap()[&entry.file.path], entry.file);
+        let mut seen = None;
+        store
+            .each_file(|path, state, _, role| {
+                if path == entry.file.path {
+                    seen = Some((state().unwrap(), role));
+                }
+            })
+            .unwrap();
+        assert_eq!(seen, Some((entry.file.clone(), entry.role)));
+        assert_eq!(store.parts(row).unwrap().len(), 0, "its piece has another id");
     }
     let holders = store.holders().unwrap();
     assert_eq!((&holders[0].path, holders[0].role, &holders[0].keys), (&main.file.path, Role::Main, &main.keys));
@@ -134,7 +158,7 @@ pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
     // Its own, the subagent's, and the one that only progress records show.
     let (own, with) = (rows[0].session.facts.get().tokens.tokens.output, &rows[0].with_subagents);
     assert_eq!((with.subagents, with.tokens.output), (2, 2 * own + 7));
-    assert_eq!(names(&store.subagents(SAMPLE.recorded, "").unwrap()), ["b"]);
+    assert_eq!(names(&store.subagents(&rows[0], "").unwrap()), ["b"]);
     assert_eq!(store.file("/elsewhere").unwrap(), None);
 }
 
@@ -143,44 +167,87 @@ pub(crate) fn putting_twice_is_putting_once(store: &mut Store) {
     store.put(&entries).unwrap();
     let before = format!("{:?}", all(store));
     store.put(&entries).unwrap();
-    let grades: Vec<_> = entries
-        .iter()
-        .map(|entry| entry.session.clone().map(|(session, grade)| (session.id, grade)).unwrap())
-        .collect();
+    let grades: Vec<_> =
+        entries.iter().map(|entry| (entry.sessions[0].session.id.clone(), entry.sessions[0].grade.clone())).collect();
     store.put_grades(&grades).unwrap();
     assert_eq!(format!("{:?}", all(store)), before);
     assert_eq!(store.roles().unwrap(), [(Role::Main, 2)].into());
 }
 
 pub(crate) fn a_transcript_under_a_new_id_leaves_nothing_behind(store: &mut Store) {
-    let mut entry = SAMPLE.entry();
-    store.put(&[entry.clone()]).unwrap();
-    entry.session.as_mut().unwrap().0.id = SessionId("f".repeat(16));
-    store.put(&[entry.clone()]).unwrap();
-    assert_eq!(names(&all(store)), ["f".repeat(16)]);
-    entry.session = None;
-    entry.role = Role::Copy;
-    store.put(&[entry]).unwrap();
+    let entry = keyed(SAMPLE.entry(), 1);
+    store.put(std::slice::from_ref(&entry)).unwrap();
+    let entry = keyed(entry, 2);
+    store.put(std::slice::from_ref(&entry)).unwrap();
+    assert_eq!(ids(&all(store)), [entry.pieces[0].id()]);
+    let copy = Entry { role: Role::Copy, pieces: Vec::new(), sessions: Vec::new(), ..entry };
+    store.put(&[copy]).unwrap();
     assert!(all(store).is_empty());
     assert!(store.ungraded("", "", "").unwrap().is_empty());
 }
 
+fn ids(rows: &[Row]) -> Vec<SessionId> {
+    rows.iter().map(|row| row.session.id.clone()).collect()
+}
+
 pub(crate) fn a_rewritten_transcript_leaves_the_old_session(store: &mut Store) {
-    let mut entry = SAMPLE.entry();
-    store.put(&[entry.clone()]).unwrap();
-    let mut other = Sample { name: "c", ..SAMPLE }.entry();
+    let entry = keyed(SAMPLE.entry(), 1);
+    store.put(std::slice::from_ref(&entry)).unwrap();
+    let mut other = keyed(Sample { name: "c", ..SAMPLE }.entry(), 2);
     other.file = FileState { version: 5, ..entry.file.clone() };
-    other.rewritten = true;
     store.put(&[other.clone()]).unwrap();
-    let versions: Vec<_> = all(store).iter().map(|row| (row.session.id.0.clone(), row.version)).collect();
+    let versions: Vec<_> = all(store).iter().map(|row| (row.session.id.clone(), row.version)).collect();
     assert_eq!(versions.len(), 2);
-    assert!(versions.iter().any(|(id, version)| *id == entry.session.as_ref().unwrap().0.id.0 && *version == 4));
+    assert!(versions.contains(&(entry.pieces[0].id(), 4)));
+    assert_eq!(store.parts(&all(store)[0]).unwrap().len(), 1);
     // And goes on under its new id without touching the old one.
-    entry = other;
-    entry.rewritten = false;
-    entry.session.as_mut().unwrap().0.id = SessionId("d".repeat(16));
-    store.put(&[entry]).unwrap();
-    assert_eq!(names(&all(store)), ["a".to_string(), "d".repeat(16)]);
+    let later = keyed(other, 3);
+    store.put(std::slice::from_ref(&later)).unwrap();
+    let mut found = ids(&all(store));
+    found.sort();
+    let mut expected = [entry.pieces[0].id(), later.pieces[0].id()];
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store) {
+    let first = keyed(Sample { name: "a", recorded: "5e55-a", ..SAMPLE }.entry(), 1);
+    let second = keyed(Sample { name: "b", recorded: "5e55-b", hour: Some(12), ..SAMPLE }.entry(), 2);
+    let child = |name, recorded, hour| {
+        Sample { name, recorded, kind: SessionKind::Subagent, hour: Some(hour), ..SAMPLE }.entry()
+    };
+    store.put(&[first.clone(), second.clone(), child("x", "5e55-a", 10), child("y", "5e55-b", 12)]).unwrap();
+    let whole =
+        |entry: &Entry| StoredPart::of(&entry.file.path, 4, &entry.sessions[0].session.recorded, &entry.pieces[0]);
+    let join = Join { gap_ms: 5, files: 2, shared: 1 };
+    let parts = vec![whole(&first), StoredPart { joined: Some(join), ..whole(&second) }];
+    let graded = first.sessions[0].clone();
+    let joined = Joined { graded: graded.clone(), parts: parts.clone() };
+    for _ in 0..2 {
+        store.put_joined(std::slice::from_ref(&joined), &[]).unwrap();
+        let rows = store.sessions(&Query::default()).unwrap();
+        assert_eq!(ids(&rows), [first.pieces[0].id()]);
+        assert_eq!(store.parts(&rows[0]).unwrap(), parts);
+        assert_eq!(names(&store.subagents(&rows[0], "").unwrap()), ["x", "y"]);
+        assert_eq!(rows[0].with_subagents.subagents, 3);
+    }
+    let found = |prefix: &str| match store.lookup(prefix, "").unwrap() {
+        Lookup::One(row) => row.session.id,
+        other => panic!("{other:?}"),
+    };
+    // Somebody may still have the id of the second one, or know its transcript.
+    assert_eq!(found(&second.pieces[0].id().0), graded.session.id);
+    assert_eq!(found("5e55-b"), graded.session.id);
+    let of_second = Query { paths: Some(vec![second.file.path.clone()]), ..Query::default() };
+    assert_eq!(store.sessions(&of_second).unwrap().len(), 1);
+    assert_eq!(store.outcomes().unwrap()[&second.file.path].sessions, 0);
+    assert_eq!(store.entangled(std::slice::from_ref(&graded.session.id)).unwrap().len(), 3);
+
+    let single = |entry: &Entry| (entry.sessions[0].clone(), entry.file.path.clone(), 4);
+    store.put_joined(&[], &[single(&first), single(&second)]).unwrap();
+    assert_eq!(store.sessions(&Query::default()).unwrap().len(), 2);
+    assert!(store.joined().unwrap().is_empty());
+    assert_eq!(store.roles().unwrap()[&Role::Main], 2);
 }
 
 pub(crate) fn sessions_are_found_by_the_beginning_of_their_ids(store: &mut Store) {
@@ -278,10 +345,10 @@ pub(crate) fn what_has_no_grade_is_said(store: &mut Store) {
     assert_eq!(ungraded(store, &RUBRIC.hash(), "later").len(), 2);
     let other = Rubric::shipped("v1").unwrap();
     assert_eq!(ungraded(store, &other.hash(), offline::VERSION).len(), 2);
-    let (session, _) = entries[0].session.as_ref().unwrap();
+    let session = &entries[0].sessions[0].session;
     let grade = offline::grade(session.facts.get(), &other);
     store.put_grades(&[(session.id.clone(), grade.clone())]).unwrap();
-    assert_eq!(ungraded(store, &other.hash(), offline::VERSION), [entries[1].session.as_ref().unwrap().0.id.clone()]);
+    assert_eq!(ungraded(store, &other.hash(), offline::VERSION), [entries[1].sessions[0].session.id.clone()]);
     let rows = store.sessions(&Query { rubric_hash: other.hash(), ..Query::default() }).unwrap();
     assert_eq!(rows[0].grade.as_ref(), Some(&grade));
     assert_eq!(rows[1].grade, None);
@@ -316,16 +383,18 @@ pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
     let mut entries = samples.map(|sample| sample.entry()).to_vec();
     // A compaction's copy in the session's folder, and a whole copy elsewhere.
     let mut inside = Sample { name: "a/subagents/agent-acompact-1", ..SAMPLE }.entry();
-    (inside.session, inside.role, inside.keys) = (None, Role::CompactionCopy, Vec::new());
+    (inside.sessions, inside.role, inside.keys) = (Vec::new(), Role::CompactionCopy, Vec::new());
+    inside.pieces.clear();
     let mut copy = Sample { name: "z", ..SAMPLE }.entry();
-    (copy.session, copy.role) = (None, Role::Copy);
+    (copy.sessions, copy.role) = (Vec::new(), Role::Copy);
+    copy.pieces.clear();
     entries.extend([inside, copy]);
     store.put(&entries).unwrap();
     let kept = |path: &str| Archived { path: path.into(), version: 4, name: path.into(), form: Form::Copy, size: 1 };
     store.put_archived(&entries.iter().map(|entry| kept(&entry.file.path)).collect::<Vec<_>>()).unwrap();
 
     let forgotten = ["/t/a.jsonl", "/t/a/subagents/agent-acompact-1.jsonl", "/t/b.jsonl", "/t/z.jsonl"];
-    let id = entries[0].session.as_ref().unwrap().0.id.clone();
+    let id = entries[0].sessions[0].session.id.clone();
     let transcripts = store.transcripts(std::slice::from_ref(&id)).unwrap();
     assert_eq!(transcripts, forgotten.map(|path| (path.to_string(), 4)));
     let removed = store.forget(std::slice::from_ref(&id)).unwrap();
@@ -340,21 +409,30 @@ pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
 }
 
 pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {
-    let (a, b) = (SAMPLE.entry(), Sample { name: "b", ..SAMPLE }.entry());
-    let empty = Entry { keys: Vec::new(), ..Sample { name: "c", ..SAMPLE }.entry() };
+    let (a, b) = (keyed(SAMPLE.entry(), 1), keyed(Sample { name: "b", ..SAMPLE }.entry(), 2));
+    let empty =
+        Entry { keys: Vec::new(), pieces: Vec::new(), sessions: Vec::new(), role: Role::Empty, ..SAMPLE.entry() };
+    let empty = Entry { file: FileState { path: "/t/c.jsonl".into(), ..empty.file }, ..empty };
     store.put(&[a.clone(), b.clone(), empty]).unwrap();
-    assert_eq!(store.unsettled().unwrap(), [a.file.path.clone(), b.file.path.clone()].into());
-    store
-        .settle(&[Entry { session: None, role: Role::Copy, ..b.clone() }], &[], &[&a.file.path, &b.file.path])
-        .unwrap();
+    let marks = store.unsettled().unwrap();
+    assert!(marks.keys().eq([&a.file.path, &b.file.path]));
+    let nothing = |entry: &Entry| Entry { pieces: Vec::new(), sessions: Vec::new(), ..entry.clone() };
+    store.put_own(&[Entry { role: Role::Copy, ..nothing(&b) }], &[]).unwrap();
+    // What was put again meanwhile stays open.
+    store.put(std::slice::from_ref(&a)).unwrap();
+    store.settled(&marks).unwrap();
+    assert!(store.unsettled().unwrap().keys().eq([&a.file.path]));
+    store.settled(&store.unsettled().unwrap()).unwrap();
     assert!(store.unsettled().unwrap().is_empty());
-    assert_eq!(names(&all(store)), ["a", "c"]);
+    assert_eq!(names(&all(store)), ["a"]);
     // Put again, b claims the same session as a: it is left to a until that is settled.
-    let mut claim = b;
-    claim.session.as_mut().unwrap().0.id = a.session.as_ref().unwrap().0.id.clone();
+    let claim = keyed(b, 1);
     store.put(std::slice::from_ref(&claim)).unwrap();
     assert_eq!(all(store)[0].path, a.file.path);
-    store.settle(&[Entry { session: None, ..a.clone() }, claim.clone()], &[], &[]).unwrap();
+    store.put_own(&[nothing(&a), claim.clone()], &[]).unwrap();
     assert_eq!(all(store)[0].path, claim.file.path);
     assert!(all(store)[0].grade.is_some());
+    // What can no longer be read, and is all somebody else's, gives nothing any more.
+    store.put_own(&[], &[&claim.file.path]).unwrap();
+    assert!(all(store).is_empty());
 }

@@ -91,7 +91,7 @@ fn a_reader_that_ends_early_loses_nothing() {
     let text = fs::read(crate::support::root().join("fixtures/claude-code/rejections-and-echoes.jsonl")).unwrap();
     let mut whole = Transcript::default();
     whole.read(&mut text.as_slice(), &mut Window::default(), |_| {}).unwrap();
-    let facts = |transcript: &Transcript| transcript.ledger.finish(hotwash_core::prices::shipped());
+    let facts = |transcript: &Transcript| transcript.pieces.ledger().finish(hotwash_core::prices::shipped());
     for at in (0..text.len()).step_by(97) {
         let mut state = None;
         Transcript::default()

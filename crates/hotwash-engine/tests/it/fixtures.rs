@@ -10,18 +10,20 @@ use std::path::{Path, PathBuf};
 
 /// Everything that is said of a transcript, by name. What was not seen is left out.
 fn said_of(path: &Path) -> BTreeMap<String, String> {
-    let mut transcript = Transcript::default();
+    let mut transcript = Transcript::whole();
     transcript.read(&mut File::open(path).unwrap(), &mut Window::default(), |_| {}).unwrap();
     let mut said = BTreeMap::new();
-    let facts = transcript.ledger.finish(prices::shipped());
+    let ledger = transcript.pieces.ledger();
+    let facts = ledger.finish(prices::shipped());
+    let pieces: Vec<_> = transcript.pieces.parts().map(|part| (part, &facts)).collect();
     flatten("", &Value::Object(facts.to_json()), &mut said);
     flatten("", &serde_json::to_value(transcript.reading).unwrap(), &mut said);
-    said.insert("role".into(), claude_code::role(path, &transcript, &facts).name().replace(' ', "-"));
-    let words = transcript.ledger.words();
+    said.insert("role".into(), claude_code::role(path, &transcript.reading, &pieces).name().replace(' ', "-"));
+    let words = ledger.words();
     for (name, words) in [("first_prompt", &words.first_prompt), ("last_answer", &words.last_answer)] {
         said.extend(words.as_ref().map(|words| (name.to_string(), words.replace(' ', "_"))));
     }
-    for (agent, (tokens, _)) in transcript.ledger.subagents(prices::shipped()) {
+    for (agent, (tokens, _)) in ledger.subagents(prices::shipped()) {
         said.insert(format!("progress.{agent}.output"), tokens.output.to_string());
     }
     said

@@ -5,6 +5,7 @@
 mod bad_input;
 mod crash;
 mod fixtures;
+mod joining;
 mod pipeline;
 mod store;
 mod support;

@@ -34,7 +34,7 @@ fn bytes(path: &Path) -> Vec<u8> {
 fn refused(path: &Path) -> StoreError {
     let before = bytes(path);
     let error = Store::open(path, rules()).and_then(|mut store| {
-        store.files()?;
+        store.roles()?;
         store.sessions(&Query::default())?;
         Case::new().try_ingest(&[], &mut store).map(drop)
     });
@@ -142,7 +142,7 @@ fn stores_of_earlier_versions_are_brought_forward() {
         assert!(rows.iter().all(|row| row.grade.is_some()));
         let fork = rows.iter().find(|row| row.path.ends_with("fork/fork.jsonl")).unwrap();
         assert_eq!(fork.session.facts.get().tokens.assistant_messages, 2);
-        assert_eq!(case.open().files().unwrap().len(), 8);
+        assert_eq!(case.open().roles().unwrap().values().sum::<u64>(), 8);
         assert_eq!(case.open().roles().unwrap().get(&Role::Main), Some(&4));
 
         case.write("p/new.jsonl", crate::support::short("s1", "a").text());

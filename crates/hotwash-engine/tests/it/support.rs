@@ -92,7 +92,8 @@ impl Case {
         let connection = self.connection();
         connection
             .execute_batch(
-                "CREATE TRIGGER refuse BEFORE DELETE ON unsettled BEGIN SELECT raise(ABORT, 'not now'); END;",
+                "CREATE TRIGGER refuse BEFORE INSERT ON files WHEN EXISTS (SELECT 1 FROM files WHERE path = new.path)
+                 BEGIN SELECT raise(ABORT, 'not now'); END;",
             )
             .unwrap();
         connection
@@ -228,15 +229,38 @@ impl Case {
     /// Everything in the store and its archive as sorted text, less what may differ between equal stores: the state
     /// to go on from, and when and where on the disk a file lies.
     pub(crate) fn dump(&self) -> String {
+        let mut lines = self.rows(&["files", "holdings", "sessions", "joined", "grades", "archive"]);
+        let archive = self.archive();
+        for kept in self.open().archive().unwrap() {
+            let mut content = Vec::new();
+            if let Ok(mut input) = archive.open(&kept) {
+                input.read_to_end(&mut content).unwrap();
+            }
+            lines.push(format!("kept {} {} {:016x}", kept.path, kept.version, xxh3_64(&content)));
+        }
+        lines.sort();
+        lines.join("\n").replace(self.folder.path().to_str().unwrap(), "~")
+    }
+
+    /// The sessions of the store as sorted text: which there are, of what they are made, and what is said of them.
+    pub(crate) fn told(&self) -> String {
+        // Grades of pieces that have been joined stay, and nobody looks at them.
+        let mut lines =
+            self.rows(&["holdings", "sessions", "joined", "grades WHERE session IN (SELECT id FROM sessions)"]);
+        lines.sort();
+        lines.join("\n").replace(self.folder.path().to_str().unwrap(), "~")
+    }
+
+    fn rows(&self, tables: &[&str]) -> Vec<String> {
         let connection = self.connection();
         let mut lines = Vec::new();
-        for table in ["files", "sessions", "grades", "archive"] {
+        for table in tables {
             let sql = format!("SELECT * FROM {table}");
             let mut statement = connection.prepare(&sql).unwrap();
             let names: Vec<String> = statement.column_names().map(str::to_string).collect();
             let mut rows = statement.query([]).unwrap();
             while let Some(row) = rows.next().unwrap() {
-                let mut line = table.to_string();
+                let mut line = (*table).to_string();
                 for (at, name) in names.iter().enumerate() {
                     if ["inode", "mtime_ns", "name"].contains(&name.as_str()) {
                         continue;
@@ -253,16 +277,7 @@ impl Case {
                 lines.push(line);
             }
         }
-        let archive = self.archive();
-        for kept in self.open().archive().unwrap() {
-            let mut content = Vec::new();
-            if let Ok(mut input) = archive.open(&kept) {
-                input.read_to_end(&mut content).unwrap();
-            }
-            lines.push(format!("kept {} {} {:016x}", kept.path, kept.version, xxh3_64(&content)));
-        }
-        lines.sort();
-        lines.join("\n").replace(self.folder.path().to_str().unwrap(), "~")
+        lines
     }
 
     /// SQLite's own opinion of the file.

@@ -14,7 +14,7 @@ use hotwash_core::redaction::redact;
 use hotwash_engine::sources::claude_code::discover::discover;
 use hotwash_engine::stores::{Form, Query};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What one look found.
@@ -164,14 +164,12 @@ fn store(context: &Context<'_>, findings: &mut Vec<Finding>) {
         Err(error) => findings.push(bad("store", error.to_string(), error.hint())),
     }
     if let Ok(known) = run.store.outcomes() {
-        let mut roles: BTreeMap<&str, u64> = BTreeMap::new();
         let mut reading = hotwash_engine::sources::claude_code::read::Reading::default();
-        for (role, read) in known.values() {
-            *roles.entry(role.name()).or_default() += 1;
-            reading.add(read);
-        }
-        let roles: Vec<String> = roles.iter().map(|(role, n)| format!("{n} {role}")).collect();
-        findings.push(ok("read", format!("{}: {}", count(known.len() as u64, "transcript"), roles.join(", "))));
+        known.values().for_each(|became| reading.add(&became.reading));
+        let roles = run.store.roles().unwrap_or_default();
+        let total = roles.values().sum();
+        let roles: Vec<String> = roles.iter().map(|(role, n)| format!("{n} {}", role.name())).collect();
+        findings.push(ok("read", format!("{}: {}", count(total, "transcript"), roles.join(", "))));
         if reading.malformed_lines + reading.oversized_lines > 0 {
             let text = format!(
                 "{} could not be decoded, {} too long",

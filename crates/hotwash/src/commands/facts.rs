@@ -117,11 +117,13 @@ struct Counted {
 }
 
 fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
-    let mut transcript = Transcript::default();
+    let mut transcript = Transcript::whole();
     transcript.read(&mut File::open(path)?, &mut Window::default(), |_| {})?;
-    let identity = transcript.ledger.identity();
-    let facts = transcript.ledger.finish(prices::shipped());
-    let role = role(path, &transcript, &facts);
+    let ledger = transcript.pieces.ledger();
+    let identity = ledger.identity();
+    let facts = ledger.finish(prices::shipped());
+    let pieces: Vec<_> = transcript.pieces.parts().map(|part| (part, &facts)).collect();
+    let role = role(path, &transcript.reading, &pieces);
     let facts = redact_facts(facts, rules).get().clone();
     let reading = transcript.reading;
     let rest = json!({

@@ -76,9 +76,8 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// The sessions that are meant, with their subagents.
+/// The sessions that are meant, with their subagents and with what shares a transcript with them.
 fn pick(context: &Context<'_>, args: &Forget, run: &Run<'_>) -> Result<Vec<Row>, Failure> {
-    let hash = run.rubric.hash();
     let mut rows = if let Some(id) = &args.id {
         vec![show::find(run, id)?]
     } else {
@@ -87,16 +86,11 @@ fn pick(context: &Context<'_>, args: &Forget, run: &Run<'_>) -> Result<Vec<Row>,
         let window = Window::of(since, args.until.as_deref(), &context.screen.clock, &run.store, &query)?;
         run.store.sessions(&Query { since: window.since, until: window.until, ..query })?
     };
-    let mains: Vec<String> = rows
-        .iter()
-        .filter(|row| row.session.kind == SessionKind::Main)
-        .map(|row| row.session.recorded.clone())
-        .collect();
-    for recorded in mains {
-        for child in run.store.subagents(&recorded, &hash)? {
-            if !rows.iter().any(|row| row.session.id == child.session.id) {
-                rows.push(child);
-            }
+    // A transcript goes as a whole, so sessions that share one go together.
+    let ids: Vec<SessionId> = rows.iter().map(|row| row.session.id.clone()).collect();
+    for id in run.store.entangled(&ids)? {
+        if !ids.contains(&id) {
+            rows.push(show::find(run, &id.0)?);
         }
     }
     Ok(rows)

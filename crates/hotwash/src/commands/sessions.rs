@@ -7,11 +7,11 @@ use crate::errors::{Exit, Failure};
 use crate::run::{Input, Run};
 use crate::screen::numbers::{cost_short, count, duration, points};
 use crate::screen::stdout;
-use crate::screen::text::{fit, left, line, right, width};
+use crate::screen::text::{fit, left, line, right, width, wrap};
 use crate::shapes;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
-use hotwash_engine::stores::Row;
+use hotwash_engine::stores::{Row, StoredPart};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -45,7 +45,8 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
         stdout(&out)?;
         return Ok(exit);
     }
-    out.push_str(&table(shown, &run.rubric, screen));
+    let why = if args.why { reasons(shown, &run)? } else { Vec::new() };
+    out.push_str(&table(shown, &why, &run.rubric, screen));
     let example = if run.example { ", the made-up example week" } else { "" };
     let which = format!("{}{example}", window.words);
     let head = if shown.len() == rows.len() {
@@ -59,7 +60,20 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
     Ok(exit)
 }
 
-fn table(rows: &[Row], rubric: &Rubric, screen: &crate::screen::Screen) -> String {
+/// Why each session begins where it does, and each further piece is part of it.
+fn reasons(rows: &[Row], run: &Run<'_>) -> Result<Vec<Vec<String>>, Failure> {
+    rows.iter().map(|row| Ok(run.store.parts(row)?.iter().map(reason).collect())).collect()
+}
+
+/// Why a piece is where it is.
+pub(super) fn reason(part: &StoredPart) -> String {
+    match &part.joined {
+        None => format!("begins: {}", part.opened),
+        Some(join) => format!("then: {}; {join}", part.opened),
+    }
+}
+
+fn table(rows: &[Row], why: &[Vec<String>], rubric: &Rubric, screen: &crate::screen::Screen) -> String {
     let tier_wide = rubric.tiers.iter().map(|tier| width(&tier.name)).max().unwrap_or(0).max(8);
     let project_wide = rows
         .iter()
@@ -79,7 +93,7 @@ fn table(rows: &[Row], rubric: &Rubric, screen: &crate::screen::Screen) -> Strin
         right("cost", 6),
     );
     let mut out = screen.style.heading(&fit(&head, screen.width)) + "\n";
-    for row in rows {
+    for (at, row) in rows.iter().enumerate() {
         let session = &row.session;
         let facts = session.facts.get();
         let (place, tier, score) = match row.grade.as_ref().map(|grade| &grade.overall) {
@@ -102,6 +116,11 @@ fn table(rows: &[Row], rubric: &Rubric, screen: &crate::screen::Screen) -> Strin
         );
         let room = screen.width.saturating_sub(tier_wide + width(&rest));
         let _ = writeln!(out, "{tier}{rest}{}", fit(&line(session.title.as_str()), room));
+        for reason in why.get(at).into_iter().flatten() {
+            for (part, text) in wrap(reason, screen.width.saturating_sub(4)).iter().enumerate() {
+                let _ = writeln!(out, "  {}{}", if part == 0 { "" } else { "  " }, screen.style.quiet(text));
+            }
+        }
     }
     if rows.iter().any(|row| {
         matches!(row.grade.as_ref().map(|grade| &grade.overall), Some(Overall::Graded { process_only: true, .. }))

@@ -13,11 +13,10 @@ use crate::timeline::{self, Moment, Turn, What};
 use hotwash_core::facts::Status;
 use hotwash_core::scores::{Grade, Overall, Reading, Value};
 use hotwash_core::sessions::{EventId, SessionKind};
-use hotwash_engine::pipeline::open_transcript;
+use hotwash_engine::pipeline::Untold;
 use hotwash_engine::stores::{Lookup, Row};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::Read;
 
 /// A run of calls that went well is folded when it is longer than this …
 const FOLD_FROM: usize = 6;
@@ -38,9 +37,8 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     }
     let cited = cited(&row);
     if event.is_some() || args.events {
-        let mut input = open(&run, &row)?;
         let events =
-            timeline::events(&mut *input, event, &run.rules).map_err(|error| unreadable(&run, &row, &error))?;
+            timeline::events(&|tell| run.tell(&row, tell), event, &run.rules).map_err(|error| untold(&run, error))?;
         if let (Some(id), true) = (event, events.is_empty()) {
             return Err(Failure::new(format!("the session {} has no event {id}", row.session.id.short()))
                 .hint(format!("`hotwash show {} --events` lists them", row.session.id.short())));
@@ -61,13 +59,15 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     if let Some(grade) = &row.grade {
         scores(grade, &run, screen, &mut out);
     }
-    match open(&run, &row) {
-        Ok(mut input) => {
-            let turns = timeline::turns(&mut *input, &run.rules).map_err(|error| unreadable(&run, &row, &error))?;
+    match timeline::turns(&|tell| run.tell(&row, tell), &run.rules) {
+        Ok(turns) => {
             let view = View { cited: &cited, project: row.session.project.as_str(), all: args.all, screen };
             view.turns(&turns, &mut out);
         }
-        Err(_) => out.push_str("\nThe transcript is gone and the archive does not have it: no timeline.\n"),
+        Err(Untold::Gone(_)) => {
+            out.push_str("\nThe transcript is gone and the archive does not have it: no timeline.\n");
+        }
+        Err(error) => return Err(untold(&run, error)),
     }
     let example = if run.settings.example { " --example" } else { "" };
     let id = row.session.id.short();
@@ -99,21 +99,23 @@ pub(super) fn find(run: &Run<'_>, id: &str) -> Result<Row, Failure> {
 
 fn event_id(text: &str) -> Result<EventId, Failure> {
     let digits = text.strip_prefix(['e', 'E']).unwrap_or(text);
-    digits.parse().map(EventId).map_err(|_| {
+    let (transcript, line) = digits.split_once('.').unwrap_or(("1", digits));
+    let parsed = transcript.parse::<usize>().ok().filter(|number| *number > 0).zip(line.parse().ok());
+    parsed.map(|(number, line)| EventId::of_transcript(number - 1, EventId(line))).ok_or_else(|| {
         Failure::new(format!("`{text}` is no event"))
             .hint("an event is written e41: the number is its line in the transcript")
     })
 }
 
-fn open(run: &Run<'_>, row: &Row) -> Result<Box<dyn Read>, Failure> {
-    open_transcript(&run.store, run.archive.as_ref(), &row.path, row.version)?.ok_or_else(|| {
-        Failure::new(format!("the transcript {} is gone", run.shown_path(&row.path)))
-            .cause("the archive does not have it either")
-    })
-}
-
-fn unreadable(run: &Run<'_>, row: &Row, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot read {}", run.shown_path(&row.path))).cause(words(error))
+fn untold(run: &Run<'_>, error: Untold) -> Failure {
+    match error {
+        Untold::Store(error) => error.into(),
+        Untold::Gone(path) => Failure::new(format!("the transcript {} is gone", run.shown_path(&path)))
+            .cause("the archive does not have it either"),
+        Untold::Unreadable(path, error) => {
+            Failure::new(format!("cannot read {}", run.shown_path(&path))).cause(words(&error))
+        }
+    }
 }
 
 fn cited(row: &Row) -> BTreeSet<EventId> {
@@ -182,9 +184,7 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
         let all = &row.with_subagents;
         field("  with", format!("{}: {}; {}", count(all.subagents, "subagent"), tokens(&all.tokens), cost(&all.cost)));
     }
-    for child in
-        run.store.subagents(&session.recorded, &run.rubric.hash())?.iter().filter(|_| session.kind == SessionKind::Main)
-    {
+    for child in run.store.subagents(row, &run.rubric.hash())? {
         field(
             "",
             format!(
@@ -201,11 +201,25 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
     };
     field("models", format!("{}{unpriced}", own.models.join(", ")));
     field("client", facts.transcript.versions.join(", "));
-    let newest = run.store.files()?.get(&row.path).is_none_or(|file| file.version == row.version);
+    let parts = run.store.parts(row)?;
+    for (at, part) in parts.iter().enumerate() {
+        field(if at == 0 { "why" } else { "" }, super::sessions::reason(part));
+    }
+    if session.open {
+        field("state", "open: the last of its transcript, graded again when it grows".into());
+    }
+    let newest = run.store.file(&row.path)?.is_none_or(|file| file.version == row.version);
     let gone = !newest || !std::path::Path::new(&row.path).exists();
     let archived = if gone { " (gone; read from the archive)" } else { "" };
     let path = run.shown_path(&row.path);
     field("file", format!("{}{archived}", fit_path(&path, room.saturating_sub(archived.len()))));
+    let mut others: Vec<&str> = parts.iter().map(|part| part.path.as_str()).filter(|path| *path != row.path).collect();
+    others.dedup();
+    for (at, other) in others.iter().enumerate() {
+        // As its events are written.
+        let mark = format!(" (e{}.…)", at + 2);
+        field("", format!("{}{mark}", fit_path(&run.shown_path(other), room.saturating_sub(mark.len()))));
+    }
     Ok(())
 }
 

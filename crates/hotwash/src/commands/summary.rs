@@ -15,8 +15,7 @@ use crate::window::Window;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_core::sessions::EventId;
-use hotwash_engine::pipeline::open_transcript;
-use hotwash_engine::stores::Row;
+use hotwash_engine::stores::{Lookup, Query, Row};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -29,7 +28,7 @@ const CAUSES: usize = 4;
 pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
     let screen = &context.screen;
-    let query = run.query(project(select), false);
+    let query = Query { without_facts: true, ..run.query(project(select), false) };
     let (window, rows) = run.sessions(screen, select.until.as_deref(), &query)?;
     let counts = Counts::of(&run, &rows, &query)?;
     let exit = run.report();
@@ -184,7 +183,7 @@ fn entries(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen, lines: &mut V
             session.id.short(),
             left(session.project_name(), project_wide),
             right(&screen.clock.day(session.to), 6),
-            right(&duration(session.facts.get().pace.active_seconds), 5),
+            right(&active(row, run), 5),
         );
         let losses = row.grade.as_ref().map(|grade| ledger::losses(grade, rubric)).unwrap_or_default();
         let why = losses.first().map_or_else(|| "nothing stands out".into(), |loss| ledger::label(loss.fact));
@@ -195,6 +194,14 @@ fn entries(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen, lines: &mut V
         let rest = fit(&format!("{why}{title}"), screen.width.saturating_sub(used));
         lines.push(format!(" {} {score}{about}  {rest}", place + 1));
         lines.extend(losses.first().map(|loss| evidence(loss, row, run, screen)));
+    }
+}
+
+/// How long somebody or something was at it. The rows of a summary come without facts.
+fn active(row: &Row, run: &Run<'_>) -> String {
+    match run.store.lookup(&row.session.id.0, "") {
+        Ok(Lookup::One(row)) => duration(row.session.facts.get().pace.active_seconds),
+        _ => String::new(),
     }
 }
 
@@ -218,8 +225,7 @@ fn evidence(loss: &Loss<'_>, row: &Row, run: &Run<'_>, screen: &Screen) -> Strin
 
 /// What an event of a session says, if its transcript can still be read.
 fn quote(event: EventId, row: &Row, run: &Run<'_>) -> Option<String> {
-    let mut input = open_transcript(&run.store, run.archive.as_ref(), &row.path, row.version).ok()??;
-    let quote = timeline::quote(&mut *input, event, &run.rules).ok()??;
+    let quote = timeline::quote(&|tell| run.tell(row, tell), event, &run.rules).ok()??;
     // Files of the project are named from its folder on.
     Some(line(&quote.replace(&format!("{}/", row.session.project.as_str()), "")))
 }

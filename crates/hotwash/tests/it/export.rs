@@ -15,7 +15,7 @@ fn jsonl_has_a_line_per_session_and_goes_to_a_file() {
     let home = Home::with_examples();
     assert_eq!(home.stdout(&["export", "--since", "all", "-o", "out.jsonl"]), "");
     let text = fs::read_to_string(home.path("work/out.jsonl")).unwrap();
-    assert_eq!(text.lines().count(), 25);
+    assert_eq!(text.lines().count(), 24);
     let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert!(first["facts"]["tool_calls"].is_u64() && first["scores"].is_array());
 }

@@ -39,7 +39,7 @@ fn a_project_or_a_period() {
     let home = Home::with_examples();
     home.stdout(&[]);
     home.stdout(&["forget", "--project", "orchard", "--yes"]);
-    assert_eq!(home.json(&["score", "--json"])["sessions"].as_array().unwrap().len(), 13);
+    assert_eq!(home.json(&["score", "--json"])["sessions"].as_array().unwrap().len(), 12);
     home.stdout(&["forget", "--since", "2026-10-08", "--yes"]);
     let left = home.json(&["score", "--json", "--since", "all"]);
     let newest = left["sessions"].as_array().unwrap().last().unwrap()["to"].as_str().unwrap().to_owned();

@@ -149,7 +149,7 @@ fn another_rubric_grades_what_was_read_before() {
 fn windows_are_anchored_to_the_newest_session() {
     let home = Home::with_examples();
     let found = |args: &[&str]| home.json(args)["sessions"].as_array().unwrap().len();
-    assert_eq!(found(&["score", "--json", "--since", "all"]), 25);
+    assert_eq!(found(&["score", "--json", "--since", "all"]), 24);
     assert_eq!(found(&["score", "--json", "--since", "2026-10-11"]), 2);
     assert_eq!(found(&["score", "--json", "--since", "all", "--until", "2026-10-05"]), 3);
     assert_eq!(found(&["score", "--json", "--since", "24h", "--until", "2026-10-05"]), 3);

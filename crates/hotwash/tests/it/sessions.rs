@@ -15,7 +15,7 @@ fn pages_hold_every_session_once() {
         assert_eq!(document["page"]["of"], 3);
         ids.extend(document["sessions"].as_array().unwrap().iter().map(|session| session["id"].to_string()));
     }
-    assert_eq!(ids.len(), 25);
+    assert_eq!(ids.len(), 24);
     assert_snapshot!(home.run(&["sessions", "--page", "9"]));
 }
 
@@ -30,7 +30,7 @@ fn filters() {
     assert_eq!(found(&["--tier", "poor", "--tier", "ungraded"]), 6);
     assert_eq!(found(&["--project", "orchard"]), 12);
     assert_eq!(found(&["--search", "TIMEOUT pump"]), 1);
-    assert_eq!(found(&["--subagents"]), 27);
+    assert_eq!(found(&["--subagents"]), 26);
     assert_snapshot!(home.run(&["sessions", "--search", "no such words"]));
     assert_snapshot!(home.run(&["sessions", "--tier", "splendid"]));
 }

@@ -10,10 +10,10 @@ mod tests;
 mod tree;
 
 use super::read::{Reading, read_line};
-use hotwash_core::facts::Ledger;
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::prices;
-use hotwash_core::sessions::{ApiError, Event, Kind};
+use hotwash_core::sessions::topic::ByWords;
+use hotwash_core::sessions::{ApiError, Event, Kind, Pieces};
 use std::collections::HashSet;
 
 /// What a decoder made of a transcript.
@@ -41,14 +41,14 @@ pub fn difference(transcript: &[u8]) -> Option<String> {
 
 /// What the fast path makes of a transcript. Facts are established on the way: they may not panic either.
 pub fn fast(transcript: &[u8]) -> Told {
-    let (mut told, mut seen, mut ledger) = (Told::default(), KeySet::default(), Ledger::default());
+    let (mut told, mut seen, mut pieces) = (Told::default(), KeySet::default(), Pieces::default());
     for (line, number) in transcript.split(|byte| *byte == b'\n').zip(1..) {
         read_line(line, number, &mut told.reading, &mut seen, &mut |event| {
             told.events.push(show(event));
-            ledger.event(event);
+            pieces.event(event, &ByWords);
         });
     }
-    ledger.finish(prices::shipped());
+    pieces.parts().for_each(|part| drop(part.ledger.finish(prices::shipped())));
     told
 }
 

@@ -3,9 +3,9 @@
 use super::decode;
 use super::record::{self, Record};
 use crate::sources::json::Cursor;
-use hotwash_core::facts::Ledger;
 use hotwash_core::facts::calls::KeySet;
-use hotwash_core::sessions::{Event, Key, Timestamp, copies};
+use hotwash_core::sessions::topic::ByWords;
+use hotwash_core::sessions::{Event, Key, Pieces, Timestamp, copies};
 use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
@@ -56,8 +56,8 @@ impl Reading {
 /// A transcript being read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Transcript {
-    /// The facts so far.
-    pub ledger: Ledger,
+    /// The pieces so far, with their facts.
+    pub pieces: Pieces,
     /// What reading has to say so far.
     pub reading: Reading,
     /// Bytes up to the end of the last line that ended in a newline.
@@ -69,14 +69,20 @@ pub struct Transcript {
 impl Transcript {
     /// A transcript whose events with these keys are another's and are passed over.
     pub fn without(foreign: Vec<Key>) -> Transcript {
-        Transcript { seen: foreign.into_iter().collect(), ..Transcript::default() }
+        let pieces = if foreign.is_empty() { Pieces::default() } else { Pieces::forked() };
+        Transcript { pieces, seen: foreign.into_iter().collect(), ..Transcript::default() }
+    }
+
+    /// A transcript that is not cut into pieces.
+    pub fn whole() -> Transcript {
+        Transcript { pieces: Pieces::whole(), ..Transcript::default() }
     }
 
     /// Takes in a line, without its newline.
     pub fn line(&mut self, line: &[u8]) {
-        let Transcript { ledger, reading, seen, .. } = self;
+        let Transcript { pieces, reading, seen, .. } = self;
         self.line += 1;
-        read_line(line, self.line, reading, seen, &mut |event| ledger.event(event));
+        read_line(line, self.line, reading, seen, &mut |event| pieces.event(event, &ByWords));
     }
 
     /// Reads on to the end. `unfinished` is shown the state before a last line without a newline, which may yet grow.
@@ -136,6 +142,33 @@ pub fn events(input: &mut dyn Read, tell: &mut dyn FnMut(&Event<'_>)) -> io::Res
             Line::End => return Ok(reading),
         }
     }
+}
+
+/// Tells `tell` the events of some lines of a transcript, given as ranges with both ends.
+pub fn lines(
+    input: &mut dyn Read,
+    window: &mut Window,
+    wanted: &[(u32, u32)],
+    tell: &mut dyn FnMut(&Event<'_>),
+) -> io::Result<()> {
+    let mut cutter = Lines::new(window);
+    let (mut reading, mut seen, mut number) = (Reading::default(), KeySet::default(), 0);
+    let mut wanted = wanted.iter().copied().peekable();
+    while let Some((from, to)) = wanted.peek().copied() {
+        let line = cutter.next(input)?;
+        number += 1;
+        match line {
+            Line::Whole(line) | Line::Last(line) if number >= from => {
+                read_line(line, number, &mut reading, &mut seen, tell);
+            }
+            Line::End => break,
+            _ => {}
+        }
+        if number == to {
+            wanted.next();
+        }
+    }
+    Ok(())
 }
 
 /// The records of a transcript that have an id, in order, with their times.

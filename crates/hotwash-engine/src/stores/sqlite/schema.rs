@@ -2,6 +2,7 @@
 
 /// Each step takes the schema from its index to the next version. Steps that were released never change.
 pub(super) const STEPS: &[&str] = &[r"
+    -- A row is small, because each run looks at all of them.
     CREATE TABLE files (
         path TEXT PRIMARY KEY NOT NULL,
         inode INTEGER NOT NULL,
@@ -12,9 +13,21 @@ pub(super) const STEPS: &[&str] = &[r"
         decoder INTEGER NOT NULL,
         version INTEGER NOT NULL,
         role TEXT NOT NULL,
-        session TEXT,
+        -- What reading had to say; empty where all was sound.
         reading TEXT NOT NULL,
-        keys BLOB NOT NULL
+        -- How many sessions begin in it.
+        sessions INTEGER NOT NULL
+    ) WITHOUT ROWID;
+
+    -- What a transcript shares with others: the keys by which copies are found, and the pieces that may be joined.
+    CREATE TABLE holdings (
+        path TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        -- Of the sessions that came of it; empty where none did.
+        kind TEXT NOT NULL,
+        keys BLOB NOT NULL,
+        pieces BLOB NOT NULL,
+        PRIMARY KEY (path, version)
     );
 
     CREATE TABLE sessions (
@@ -26,31 +39,79 @@ pub(super) const STEPS: &[&str] = &[r"
         agent TEXT,
         project TEXT NOT NULL,
         title TEXT NOT NULL,
+        model TEXT NOT NULL,
         from_ms INTEGER,
         to_ms INTEGER,
         open INTEGER NOT NULL,
+        summary TEXT NOT NULL,
         facts TEXT NOT NULL,
         progress TEXT NOT NULL
     );
     -- In the order in which sessions are listed, so that listing the last few reads no others and sorts nothing.
     CREATE INDEX sessions_by_time ON sessions (kind, to_ms DESC, id);
+    CREATE INDEX sessions_of_subagents ON sessions (recorded) WHERE kind = 'subagent';
 
-    -- Every column of the key says where a grade comes from; an empty text stands for 'has none'.
-    CREATE TABLE grades (
-        session TEXT NOT NULL,
+    -- Sessions that are made of several pieces. The others are one piece of one transcript.
+    CREATE TABLE joined (
+        session TEXT PRIMARY KEY NOT NULL,
+        parts TEXT NOT NULL
+    ) WITHOUT ROWID;
+
+    -- Where grades and outcomes come from. Another judge, version or prompt never overwrites what one has said; an empty
+    -- text stands for 'has none'.
+    CREATE TABLE origins (
+        id INTEGER PRIMARY KEY,
         rubric TEXT NOT NULL,
         rubric_hash TEXT NOT NULL,
         judge TEXT NOT NULL,
         judge_version TEXT NOT NULL,
         model TEXT NOT NULL,
         prompt_hash TEXT NOT NULL,
+        -- Every session that there is has been judged so.
+        complete INTEGER NOT NULL,
+        UNIQUE (rubric_hash, judge, judge_version, model, prompt_hash, rubric)
+    );
+
+    CREATE TABLE grades (
+        origin INTEGER NOT NULL REFERENCES origins (id),
+        session TEXT NOT NULL,
         thousandths INTEGER,
         tier TEXT,
         overall TEXT NOT NULL,
         -- Readings by dimension, in the rubric's order; where they come from is said once, above.
         readings TEXT NOT NULL,
-        PRIMARY KEY (session, rubric_hash, judge, judge_version, model, prompt_hash)
+        PRIMARY KEY (origin, session)
     );
+
+    -- Whether sessions reached their goals: what the score needs as columns, the rest as JSON.
+    CREATE TABLE outcomes (
+        origin INTEGER NOT NULL REFERENCES origins (id),
+        session TEXT NOT NULL,
+        substance INTEGER NOT NULL,
+        intent TEXT NOT NULL,
+        status TEXT NOT NULL,
+        goal TEXT NOT NULL,
+        evidence TEXT NOT NULL,
+        lack TEXT,
+        probability REAL,
+        detail TEXT NOT NULL,
+        PRIMARY KEY (origin, session)
+    );
+
+    -- Fingerprints of the lines that sessions added and removed, and what became of them.
+    CREATE TABLE prints (
+        session TEXT PRIMARY KEY NOT NULL,
+        repository TEXT NOT NULL,
+        from_ms INTEGER NOT NULL,
+        to_ms INTEGER NOT NULL,
+        print BLOB NOT NULL
+    );
+    CREATE INDEX prints_by_repository ON prints (repository, to_ms);
+    CREATE TABLE rework (
+        session TEXT PRIMARY KEY NOT NULL,
+        reworked INTEGER NOT NULL,
+        detail TEXT NOT NULL
+    ) WITHOUT ROWID;
 
     CREATE TABLE archive (
         path TEXT NOT NULL,
@@ -59,9 +120,13 @@ pub(super) const STEPS: &[&str] = &[r"
         form TEXT NOT NULL,
         size INTEGER NOT NULL,
         PRIMARY KEY (path, version)
-    );
+    ) WITHOUT ROWID;
 
-    -- Transcripts that were put and not yet compared with others for copies. Empty but for a run under way, or one that
-    -- was interrupted.
-    CREATE TABLE unsettled (path TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
+    -- Transcripts that were put and not yet compared with others for copies and joins. Empty but for a run under way, or
+    -- one that was interrupted.
+    CREATE TABLE unsettled (
+        path TEXT PRIMARY KEY NOT NULL,
+        -- Another each time it is put: who settles what another process has put again since must not unmark it.
+        mark INTEGER NOT NULL
+    ) WITHOUT ROWID;
 "];

@@ -1,6 +1,7 @@
 use super::*;
 use crate::pipeline::{Setup, ingest};
 use crate::sources::claude_code::discover::discover;
+use crate::stores::Query;
 use crate::stores::suite::{rules, store_suite};
 use hotwash_core::prices;
 use hotwash_core::rubric::Rubric;

@@ -1,0 +1,285 @@
+//! The hash by which lines of code are compared: the text without its white space, for lines that say something.
+//!
+//! A text is hashed as it was recorded, eight bytes at a time, and escapes are resolved on the way: the same line has
+//! the same hash in a transcript and in a repository, however it is indented. 31 bits are kept. A line is looked for
+//! among the lines of one file, or among those that one repository's sessions added in two weeks. That is some 200,000
+//! at worst, where a hundred lines meet a stranger once in a hundred times, and then one line of them is misjudged.
+
+use crate::text::Text;
+
+/// How many letters and digits a line must have to say something: a brace and a blank do not.
+const SAYS: u32 = 3;
+
+/// The hash of a line that says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line(u32);
+
+impl Line {
+    /// The largest there is.
+    pub(super) const LAST: u32 = u32::MAX >> 1;
+
+    /// The line with this number, which is cut to what a hash can be.
+    pub fn new(number: u32) -> Line {
+        Line(number & Line::LAST)
+    }
+
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// Shows `each` the hash of every line of a text, or nothing for a line that says nothing. A newline at the end begins no further line.
+pub fn each_line(text: Text<'_>, each: impl FnMut(Option<Line>)) {
+    hash_lines(text.raw(), text.is_escaped(), each);
+}
+
+/// The hash of a line that is the rest of a text behind its first byte, such as the sign of a patch.
+pub(super) fn line_behind_sign(text: Text<'_>) -> Option<Line> {
+    let mut hash = None;
+    hash_lines(text.raw().get(1..).unwrap_or_default(), text.is_escaped(), |line| hash = hash.or(line));
+    hash
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = ONES << 7;
+
+fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
+    let mut at = 0;
+    let mut line = Hasher::default();
+    // Where the line began.
+    let mut from = 0;
+    while at < bytes.len() {
+        let word = word(bytes, at);
+        let plain = (stops(word).trailing_zeros() / 8) as usize;
+        line.word(word, plain as u32);
+        at += plain;
+        if plain == 8 {
+            continue;
+        }
+        let newline = match bytes.get(at) {
+            None => break,
+            Some(b'\n') => 1,
+            Some(b'\\') if !escaped => {
+                at += line.bytes(b"\\");
+                continue;
+            }
+            Some(b'\\') if bytes.get(at + 1) != Some(&b'n') => {
+                at += escape(&bytes[at..], &mut line);
+                continue;
+            }
+            Some(b'\\') => 2,
+            Some(_) => {
+                at += 1;
+                continue;
+            }
+        };
+        each(std::mem::take(&mut line).finish());
+        at += newline;
+        from = at;
+    }
+    if from < at {
+        each(line.finish());
+    }
+}
+
+/// Eight bytes from a place on, the first one lowest; zeros behind the end.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    if let Some(eight) = rest.first_chunk() {
+        u64::from_le_bytes(*eight)
+    } else if let Some(last) = bytes.last_chunk() {
+        // Seven at most are missing, and none of them is all of them.
+        u64::from_le_bytes(*last).checked_shr(64 - 8 * rest.len() as u32).unwrap_or(0)
+    } else {
+        rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+    }
+}
+
+/// The high bit of the first byte that is a control character, nothing at all or a backslash. Bits above it mean
+/// nothing.
+fn stops(word: u64) -> u64 {
+    let backslash = word ^ (ONES * u64::from(b'\\'));
+    let control = word.wrapping_sub(ONES * u64::from(b' ')) & !word;
+    (control | backslash.wrapping_sub(ONES) & !backslash) & HIGHS
+}
+
+/// The high bit of each byte that is a space.
+fn spaces(word: u64) -> u64 {
+    let other = word ^ (ONES * u64::from(b' '));
+    !(((other & !HIGHS) + !HIGHS) | other) & HIGHS
+}
+
+/// Takes in the escape at the beginning of `bytes`, or the run of them that stands for characters outside ASCII, and
+/// says how long it is.
+fn escape(bytes: &[u8], line: &mut Hasher) -> usize {
+    match bytes.get(1) {
+        None => 1,
+        Some(b't' | b'r' | b'n' | b'b' | b'f') => 2,
+        Some(b'u') => {
+            // Whoever escapes one character escapes the next one too, and two may be one.
+            let mut length = 0;
+            while bytes[length..].starts_with(b"\\u") {
+                length = bytes.len().min(length + 6);
+            }
+            line.bytes(Text::json(&bytes[..length]).to_str().as_bytes());
+            length
+        }
+        Some(_) => {
+            line.bytes(&bytes[1..2]);
+            2
+        }
+    }
+}
+
+/// Hashes a line from its pieces, whatever their lengths are.
+#[derive(Clone, Copy, Default)]
+struct Hasher {
+    state: u64,
+    /// Bytes that do not make a whole word yet.
+    rest: u64,
+    /// How many bits of `rest` are taken.
+    taken: u32,
+    /// Letters and digits so far, at least as far as it matters.
+    says: u32,
+}
+
+impl Hasher {
+    /// Takes in the lowest `count` bytes of a word, less the spaces among them.
+    fn word(&mut self, word: u64, mut count: u32) {
+        let mut word = if count < 8 { word & ((1 << (8 * count)) - 1) } else { word };
+        let mut spaces = spaces(word);
+        // Indentation goes at once.
+        let leading = (spaces ^ HIGHS).trailing_zeros() / 8;
+        if leading == 8 || count == 0 {
+            return;
+        }
+        word >>= 8 * leading;
+        spaces >>= 8 * leading;
+        count -= leading;
+        while spaces != 0 {
+            let below = (1 << (spaces.trailing_zeros() - 7)) - 1;
+            word = word & below | word >> 8 & !below;
+            spaces = (spaces & (spaces - 1)) >> 8;
+            count -= 1;
+        }
+        if self.says < SAYS {
+            self.says += letters(word);
+        }
+        self.rest |= word << self.taken;
+        let taken = self.taken + 8 * count;
+        if taken >= 64 {
+            self.state = fold(self.state ^ self.rest);
+            // What did not fit. Two shifts, because nothing can be shifted by 64 at once.
+            self.rest = word >> 1 >> (63 - self.taken);
+        }
+        self.taken = taken % 64;
+    }
+
+    /// Takes in bytes, less the white space among them, and says how many there were.
+    fn bytes(&mut self, bytes: &[u8]) -> usize {
+        for &byte in bytes.iter().filter(|&&byte| byte > b' ') {
+            self.word(u64::from(byte), 1);
+        }
+        bytes.len()
+    }
+
+    fn finish(self) -> Option<Line> {
+        (self.says >= SAYS).then(|| Line((fold(self.state ^ self.rest) >> 33) as u32))
+    }
+}
+
+/// How many bytes of a word are letters, digits or parts of a character outside ASCII.
+fn letters(word: u64) -> u32 {
+    let low = word & !HIGHS;
+    // Adding to seven bits carries into the eighth, and no further.
+    let at_least = |low: u64, first: u8| low + ONES * u64::from(0x80 - first);
+    let lower = low | (ONES * 0x20);
+    let letter = at_least(lower, b'a') & !at_least(lower, b'z' + 1);
+    let digit = at_least(low, b'0') & !at_least(low, b'9' + 1);
+    ((letter | digit | word) & HIGHS).count_ones()
+}
+
+fn fold(word: u64) -> u64 {
+    let product = u128::from(word ^ 0x9E37_79B9_7F4A_7C15) * 0xA076_1D64_78BD_642F;
+    (product >> 64) as u64 ^ product as u64
+}
+
+#[cfg(test)]
+mod prism_rework {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn line(text: &str) -> Option<Line> {
+        let mut lines = Vec::new();
+        each_line(Text::plain(text), |line| lines.push(line));
+        assert!(lines.len() <= 1, "{text:?}");
+        lines.first().copied().flatten()
+    }
+
+    #[test]
+    fn white_space_makes_no_other_line() {
+        let same = ["if a == b {", "    if a == b {", "\tif  a\t==b{ \r", "if a==b{"];
+        for text in same {
+            assert_eq!(line(text), line(same[0]), "{text:?}");
+        }
+        assert_ne!(line("if a == c {"), line(same[0]));
+        assert_ne!(line("if b == a {"), line(same[0]));
+    }
+
+    #[test]
+    fn a_line_that_says_nothing_has_no_hash() {
+        for text in ["", "   ", "}", "});", "a;", "x1", "// --", "\t\t}"] {
+            assert_eq!(line(text), None, "{text:?}");
+        }
+        for text in ["end", "x = 10", "é = 1", "日", "  } else {"] {
+            assert!(line(text).is_some(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_newline_at_the_end_begins_no_line() {
+        for (text, count) in [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n", 1), ("\n\n", 2), ("\n ", 2)] {
+            let mut lines = 0;
+            each_line(Text::plain(text), |_| lines += 1);
+            assert_eq!(lines, count, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_is_the_same_escaped_and_plain(text in "([a-z0-9 ]{0,9}|[\\\\\"/\t\r\n]|[é中😀\u{1}])*") {
+            let quoted = serde_json::to_string(&text).unwrap();
+            let ascii: String = quoted.chars().map(|letter| match letter {
+                ' '..='~' => letter.to_string(),
+                _ => letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+            }).collect();
+            let lines = |text: Text<'_>| {
+                let mut lines = Vec::new();
+                each_line(text, |line| lines.push(line));
+                lines
+            };
+            let plain = lines(Text::plain(&text));
+            prop_assert_eq!(plain.len(), text.lines().count());
+            for quoted in [quoted, ascii] {
+                prop_assert_eq!(&lines(Text::json(&quoted.as_bytes()[1..quoted.len() - 1])), &plain);
+            }
+        }
+
+        #[test]
+        fn only_white_space_is_left_out(text in "[ \ta-c(]{0,30}", other in "[ \ta-c(]{0,30}") {
+            let bare = |text: &str| text.replace([' ', '\t'], "");
+            let says = bare(&text).replace('(', "").len() >= 3;
+            prop_assert_eq!(line(&text).is_some(), says);
+            if says {
+                prop_assert_eq!(line(&text) == line(&other), bare(&text) == bare(&other));
+            }
+        }
+
+        #[test]
+        fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            each_line(Text::json(&bytes), |_| {});
+            line_behind_sign(Text::json(&bytes));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Which pieces of a working directory belong together.
+//!
+//! People wipe the context or commit in the middle of a task. A piece rejoins what came before when it starts within ten
+//! minutes of its end and at least half of the files it touches were touched there. This is one pass over the pieces in
+//! order of time, so that the result depends on the pieces alone, not on the order in which they became known.
+
+use super::{Piece, Timestamp};
+use crate::facts::calls::KeySet;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The longest gap, inclusive.
+const GAP_MS: i64 = 600_000;
+
+/// Why a piece was joined to the ones before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Join {
+    /// From the last event before to its first prompt.
+    pub gap_ms: i64,
+    /// Files that it touches.
+    pub files: u32,
+    /// Those of them that had been touched before.
+    pub shared: u32,
+}
+
+impl fmt::Display for Join {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Join { gap_ms, files, shared } = self;
+        let seconds = gap_ms / 1000;
+        let after = if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds / 60) };
+        write!(f, "joined: began {after} after the end, {shared} of its {files} files are the same")
+    }
+}
+
+/// Pieces that are one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Which pieces, in order of time.
+    pub pieces: Vec<usize>,
+    /// Why each but the first was joined.
+    pub joins: Vec<Join>,
+}
+
+/// Joins the pieces of one working directory.
+pub fn runs(pieces: &[&Piece]) -> Vec<Run> {
+    let mut order: Vec<usize> = (0..pieces.len()).collect();
+    order.sort_by_key(|&at| (pieces[at].starts, pieces[at].ends, pieces[at].first, &pieces[at].lines));
+    let mut open: Vec<Open> = Vec::new();
+    // Ends of pieces, each with its run; the latest that is not after a moment is looked up.
+    let mut ends: BTreeSet<(Timestamp, usize)> = BTreeSet::new();
+    for at in order {
+        let piece = pieces[at];
+        let before = piece.starts.and_then(|starts| ends.range(..=(starts, usize::MAX)).next_back()).copied();
+        let joined = before.and_then(|(_, run)| Some((run, open[run].join(piece)?)));
+        let run = if let Some((run, join)) = joined {
+            open[run].run.joins.push(join);
+            run
+        } else {
+            open.push(Open::default());
+            open.len() - 1
+        };
+        open[run].take(at, piece);
+        ends.extend(piece.ends.map(|ends| (ends, run)));
+    }
+    open.into_iter().map(|open| open.run).collect()
+}
+
+/// A run that may yet be joined.
+#[derive(Default)]
+struct Open {
+    run: Run,
+    touched: KeySet<u64>,
+    ends: Option<Timestamp>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Run { pieces: Vec::with_capacity(1), joins: Vec::new() }
+    }
+}
+
+impl Open {
+    fn take(&mut self, at: usize, piece: &Piece) {
+        self.run.pieces.push(at);
+        self.touched.extend(&piece.touched);
+        self.ends = self.ends.max(piece.ends);
+    }
+
+    /// Whether a piece belongs to this run, and why.
+    fn join(&self, piece: &Piece) -> Option<Join> {
+        let gap_ms = piece.starts?.0 - self.ends?.0;
+        let files = piece.touched.len();
+        let shared = piece.touched.iter().filter(|file| self.touched.contains(file)).count();
+        let close = (0..=GAP_MS).contains(&gap_ms);
+        (piece.opened.may_rejoin() && close && files > 0 && shared * 2 >= files).then_some(Join {
+            gap_ms,
+            files: files as u32,
+            shared: shared as u32,
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "joining_tests.rs"]
+mod prism_merge;

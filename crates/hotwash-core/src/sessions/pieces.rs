@@ -1,0 +1,418 @@
+//! Where a session ends: a transcript is cut into pieces as it is read.
+//!
+//! A piece ends at `/clear`, at the end of a turn that committed what the piece changed, and where a prompt turns to
+//! another topic. Idle time, `/compact` and resuming end nothing, and a prompt typed while a call is open steers the turn
+//! under way. Pieces that belong together are joined again later ([`joining`](super::joining)).
+//!
+//! Words alone do not prove another topic. When a prompt looks like one, the piece is followed both ways until the files
+//! that are touched next decide: cut if they are elsewhere, on as before if not. Once decided, nothing that comes later
+//! changes it, so that a transcript gives the same pieces however it grows.
+
+use super::topic::{Question, TopicJudge, Vocabulary};
+use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp, Tool};
+use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
+use crate::facts::{Identity, Ledger, text_hash};
+use crate::shell::{self, Commit};
+use crate::text::Text;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// So many files touched decide whether a topic is another one.
+const FILES_DECIDE: usize = 2;
+
+/// Why a piece begins where it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Opening {
+    /// A new transcript, with an empty context.
+    #[default]
+    Transcript,
+    /// The first event of its own in a transcript that begins as a copy of another.
+    Fork,
+    /// The context was wiped.
+    Clear {
+        /// The command.
+        event: EventId,
+    },
+    /// The turn before committed what had been changed.
+    Commit {
+        /// The call that committed.
+        event: EventId,
+    },
+    /// The prompt is about something else.
+    Topic {
+        /// How much of it, in thousandths.
+        shift: u16,
+    },
+}
+
+impl Opening {
+    /// One word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Opening::Transcript => "new transcript",
+            Opening::Fork => "fork",
+            Opening::Clear { .. } => "/clear",
+            Opening::Commit { .. } => "commit",
+            Opening::Topic { .. } => "other topic",
+        }
+    }
+
+    /// The same with its event as one of the transcript with this number, from 0, of a session.
+    #[must_use]
+    pub fn of_transcript(self, number: usize) -> Opening {
+        match self {
+            Opening::Clear { event } => Opening::Clear { event: EventId::of_transcript(number, event) },
+            Opening::Commit { event } => Opening::Commit { event: EventId::of_transcript(number, event) },
+            other => other,
+        }
+    }
+
+    /// Whether the piece may be joined to the one before.
+    pub fn may_rejoin(self) -> bool {
+        !matches!(self, Opening::Topic { .. })
+    }
+}
+
+impl fmt::Display for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Opening::Transcript => f.write_str("a new transcript with an empty context"),
+            Opening::Fork => f.write_str("the first event that is not copied from another transcript"),
+            Opening::Clear { event } => write!(f, "the context was wiped by /clear ({event})"),
+            Opening::Commit { event } => write!(f, "the turn before committed its changes ({event})"),
+            Opening::Topic { shift } => {
+                write!(f, "the prompt is about something else ({} % of its words are new, other files)", shift / 10)
+            }
+        }
+    }
+}
+
+/// A stretch of a transcript that pursues one goal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// Why it begins here.
+    pub opened: Opening,
+    /// The first prompt's key, or the first record's where nobody prompted.
+    pub first: Key,
+    /// The first prompt's moment, or the first event's where nobody prompted.
+    pub starts: Option<Timestamp>,
+    /// The last event's moment.
+    pub ends: Option<Timestamp>,
+    /// The working directory, hashed.
+    pub folder: u64,
+    /// Files read or edited with success, hashed and sorted.
+    pub touched: Vec<u64>,
+    /// The lines of its events, as ranges with both ends.
+    pub lines: Vec<(u32, u32)>,
+    /// How its first prompt takes what came before; see the fact `opening_reaction`.
+    pub reaction: Option<String>,
+}
+
+impl Piece {
+    /// The id of the session that begins with it.
+    pub fn id(&self) -> SessionId {
+        SessionId::of(self.first)
+    }
+}
+
+/// A piece being read, with its facts so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// The facts so far.
+    pub ledger: Ledger,
+    opened: Opening,
+    lines: Vec<(u32, u32)>,
+    touched: KeySet<u64>,
+    /// Files changed, by their paths: a commit names paths.
+    changed: Vec<Box<str>>,
+    folders: KeySet<u64>,
+    vocabulary: Vocabulary,
+    /// Somebody prompted, or the agent answered.
+    lived: bool,
+}
+
+impl Part {
+    fn new(opened: Opening) -> Part {
+        Part { opened, ..Part::default() }
+    }
+
+    /// Whether anything happened in it that a session could come of.
+    pub fn has_lived(&self) -> bool {
+        self.lived
+    }
+
+    /// The piece so far.
+    pub fn piece(&self) -> Piece {
+        let identity = self.ledger.identity();
+        let mut touched: Vec<u64> = self.touched.iter().copied().collect();
+        touched.sort_unstable();
+        Piece {
+            opened: self.opened,
+            first: identity.first.unwrap_or_else(|| self.key_without_ids(&identity)),
+            starts: identity.prompted.or(identity.from),
+            ends: identity.to,
+            folder: text_hash(identity.cwd.as_deref().unwrap_or_default()),
+            touched,
+            lines: self.lines.clone(),
+            reaction: self.ledger.opening_reaction(),
+        }
+    }
+
+    /// Where records have no ids, the place of a piece in its transcript stands for its beginning.
+    fn key_without_ids(&self, identity: &Identity) -> Key {
+        let recorded = Key::of(Text::plain(identity.session.as_deref().unwrap_or_default()));
+        match self.opened {
+            Opening::Transcript | Opening::Fork => recorded,
+            _ => Key(recorded.0 ^ text_hash(&self.lines.first().map_or(0, |(first, _)| *first).to_string())),
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        let line = event.origin.id.0;
+        match self.lines.last_mut() {
+            Some((_, last)) if *last == line || *last + 1 == line => *last = line,
+            _ => self.lines.push((line, line)),
+        }
+        self.lived |= matches!(
+            event.kind,
+            Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::Message(_) | Kind::Call(_) | Kind::Says(_)
+        );
+        if let Step::Ended { call: Some(call), status: Status::Ok, .. } = step {
+            self.touched(call);
+        }
+        if let Kind::Prompt(prompt) = &event.kind {
+            self.vocabulary.learn(prompt.words);
+        }
+        self.ledger.step(event, step);
+    }
+
+    fn touched(&mut self, call: &OpenCall) {
+        let Some(file) = touches(call) else { return };
+        if self.touched.insert(file) {
+            let (folder, name) = folder_and_name(&call.path);
+            self.folders.insert(text_hash(folder));
+            self.vocabulary.learn(name);
+        }
+        if call.tool.edits() && !self.changed.contains(&call.path) {
+            self.changed.push(call.path.clone());
+        }
+    }
+
+    /// Whether a commit takes in something that the piece changed.
+    fn is_committed_by(&self, commit: &Commit) -> bool {
+        match commit {
+            Commit::Unnamed => !self.changed.is_empty(),
+            Commit::Named(names) => names.iter().any(|name| self.changed.iter().any(|path| is_within(path, name))),
+        }
+    }
+}
+
+/// The file that a call reads or edits, hashed.
+fn touches(call: &OpenCall) -> Option<u64> {
+    (call.tool.edits() || call.tool == Tool::Read).then(|| text_hash(&call.path))
+}
+
+fn folder_and_name(path: &str) -> (&str, &str) {
+    path.rsplit_once(['/', '\\']).unwrap_or(("", path))
+}
+
+/// Whether a path is, or lies in, what a command line names.
+fn is_within(path: &str, name: &str) -> bool {
+    let name = name.trim_start_matches("./").trim_end_matches('/');
+    let at_part = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    path.match_indices(name).any(|(at, _)| {
+        let before = path.get(..at).unwrap_or_default();
+        (before.is_empty() || before.ends_with('/') || name.starts_with('/'))
+            && at_part(path.get(at + name.len()..).unwrap_or_default())
+    })
+}
+
+/// A transcript cut into pieces.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Pieces {
+    /// Nothing is cut: the transcript is taken as a whole.
+    whole: bool,
+    calls: Calls,
+    /// The pieces that have ended.
+    ended: Vec<Part>,
+    current: Part,
+    turn: Turn,
+    tentative: Option<Box<Tentative>>,
+}
+
+/// What the turn under way may lead to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Turn {
+    /// Calls without a result.
+    open: Vec<Key>,
+    /// A commit that ends the piece with the turn.
+    commit: Option<EventId>,
+}
+
+/// A prompt that looks like another topic, until its files decide.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Tentative {
+    /// The piece as it was before the prompt.
+    before: Part,
+    /// The piece that begins with the prompt, if it does.
+    after: Part,
+}
+
+impl Pieces {
+    /// A transcript that is not cut.
+    pub fn whole() -> Pieces {
+        Pieces { whole: true, ..Pieces::default() }
+    }
+
+    /// A transcript that begins with events of another.
+    pub fn forked() -> Pieces {
+        Pieces { current: Part::new(Opening::Fork), ..Pieces::default() }
+    }
+
+    /// Looks at the next event.
+    pub fn event(&mut self, event: &Event<'_>, topic: &dyn TopicJudge) {
+        let Pieces { whole, calls, ended, current, turn, tentative } = self;
+        let mut cutter = Cutter { ended, current, turn, tentative };
+        let whole = *whole;
+        calls.event(event, |event, step| {
+            if !whole {
+                cutter.before(event, topic);
+            }
+            cutter.current.event(event, step);
+            if let Some(tentative) = cutter.tentative.as_deref_mut() {
+                tentative.after.event(event, step);
+            }
+            if !whole {
+                cutter.after(event, step);
+            }
+        });
+    }
+
+    /// The pieces so far, in order. There is always one.
+    pub fn parts(&self) -> impl DoubleEndedIterator<Item = &Part> + Clone {
+        self.ended.iter().chain([&self.current])
+    }
+
+    /// The facts of a transcript that is not cut, or of the last piece.
+    pub fn ledger(&self) -> &Ledger {
+        &self.current.ledger
+    }
+}
+
+/// [`Pieces`] without the calls, which are being followed while it works.
+struct Cutter<'a> {
+    ended: &'a mut Vec<Part>,
+    current: &'a mut Part,
+    turn: &'a mut Turn,
+    tentative: &'a mut Option<Box<Tentative>>,
+}
+
+impl Cutter<'_> {
+    /// Cuts in front of an event, if it ends the piece.
+    fn before(&mut self, event: &Event<'_>, topic: &dyn TopicJudge) {
+        match &event.kind {
+            Kind::Command { name, .. } if name.is("/clear") => {
+                self.decide_by_the_end_of_the_turn();
+                self.cut(Opening::Clear { event: event.origin.id }, event);
+                *self.turn = Turn::default();
+            }
+            Kind::Prompt(prompt) => {
+                let steers = prompt.via != PromptVia::Typed || !self.turn.open.is_empty();
+                self.turn.open.clear();
+                if !steers {
+                    self.turn_opens(event, Some(prompt.words), topic);
+                }
+            }
+            Kind::PlanApproval(_) => {
+                self.turn.open.clear();
+                self.turn_opens(event, None, topic);
+            }
+            Kind::Interrupt => self.turn.open.clear(),
+            _ => {}
+        }
+    }
+
+    fn turn_opens(&mut self, event: &Event<'_>, words: Option<&str>, topic: &dyn TopicJudge) {
+        self.decide_by_the_end_of_the_turn();
+        if let Some(commit) = self.turn.commit.take() {
+            return self.cut(Opening::Commit { event: commit }, event);
+        }
+        let Some(prompt) = words.filter(|_| !self.current.touched.is_empty() && !self.shares_a_line(event)) else {
+            return;
+        };
+        let answer = self.current.ledger.words().last_answer.as_deref().unwrap_or_default();
+        let question = Question { vocabulary: &self.current.vocabulary, answer, prompt };
+        if let Some(shift) = topic.shift(&question) {
+            let after = Part::new(Opening::Topic { shift });
+            *self.tentative = Some(Box::new(Tentative { before: self.current.clone(), after }));
+        }
+    }
+
+    /// Notes what came of an event.
+    fn after(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        match step {
+            Step::Called(call) if !event.origin.sidechain => self.turn.open.push(call.key),
+            Step::Ended { call: Some(call), status, .. } => {
+                self.turn.open.retain(|key| *key != call.key);
+                if *status == Status::Ok {
+                    self.done(call);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn done(&mut self, call: &OpenCall) {
+        if call.tool == Tool::Shell
+            && let Some(commit) = shell::commit(&call.command)
+        {
+            let part = self.tentative.as_ref().map_or(&*self.current, |tentative| &tentative.after);
+            if part.is_committed_by(&commit) || self.current.is_committed_by(&commit) {
+                self.turn.commit.get_or_insert(call.id);
+            }
+        }
+        if touches(call).is_some()
+            && self.tentative.as_ref().is_some_and(|tentative| tentative.after.touched.len() >= FILES_DECIDE)
+        {
+            self.decide();
+        }
+    }
+
+    fn decide_by_the_end_of_the_turn(&mut self) {
+        if self.tentative.as_ref().is_some_and(|tentative| !tentative.after.touched.is_empty()) {
+            self.decide();
+        }
+        *self.tentative = None;
+    }
+
+    /// Cuts if all that was touched since is elsewhere: other files, in other folders.
+    fn decide(&mut self) {
+        let Some(tentative) = self.tentative.take() else { return };
+        let Tentative { before, after } = *tentative;
+        if after.touched.is_disjoint(&before.touched) && after.folders.is_disjoint(&before.folders) {
+            *self.current = after;
+            self.ended.push(before);
+        }
+    }
+
+    /// Ends the piece, unless nothing has happened in it yet: then only the reason is another.
+    fn cut(&mut self, opening: Opening, event: &Event<'_>) {
+        if !self.current.lived {
+            if self.current.opened == Opening::Transcript {
+                self.current.opened = opening;
+            }
+        } else if !self.shares_a_line(event) {
+            self.ended.push(std::mem::replace(self.current, Part::new(opening)));
+        }
+    }
+
+    /// Records glued on one line stay together: a piece is made of whole lines.
+    fn shares_a_line(&self, event: &Event<'_>) -> bool {
+        self.current.lines.last().is_some_and(|(_, last)| *last == event.origin.id.0)
+    }
+}
+
+#[cfg(test)]
+#[path = "pieces_tests.rs"]
+mod prism_boundaries;

@@ -1,0 +1,212 @@
+//! Whether a prompt is about something else than the session so far.
+//!
+//! Offline this is told by words alone, and confirmed by the files that are touched next (see
+//! [`pieces`](super::pieces)). A false cut is worse than a missed one, so it takes a prompt of some length that shares
+//! no word with anything the person asked for, no name of a file that was touched, nothing of the last answer, and that
+//! does not point back ("it", "again", "the same").
+
+use crate::facts::calls::KeySet;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A prompt with fewer words that say something tells nothing about its topic.
+const FEWEST_WORDS: usize = 6;
+/// Words are compared by their beginnings, so that `test`, `tests` and `testing` are one.
+const STEM_CHARS: usize = 4;
+/// How much of a text is looked at.
+const LOOK_BYTES: usize = 2000;
+
+/// What a session has been about so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Vocabulary(KeySet<u64>);
+
+impl Vocabulary {
+    /// Takes the words of a text in.
+    pub fn learn(&mut self, text: &str) {
+        for_each_word(text, |word| {
+            self.0.insert(word);
+        });
+    }
+}
+
+/// What is asked: is the next prompt about something else?
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Words of the prompts so far and of the names of files touched.
+    pub vocabulary: &'a Vocabulary,
+    /// The agent's last answer.
+    pub answer: &'a str,
+    /// The next prompt.
+    pub prompt: &'a str,
+}
+
+/// Who tells one topic from another.
+pub trait TopicJudge {
+    /// How much of a prompt is about something else, in thousandths; nothing where it is the same, or cannot be told.
+    fn shift(&self, question: &Question<'_>) -> Option<u16>;
+}
+
+/// The judge that only counts words.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByWords;
+
+impl TopicJudge for ByWords {
+    fn shift(&self, question: &Question<'_>) -> Option<u16> {
+        if points_back(question.prompt) || question.vocabulary.0.len() < FEWEST_WORDS {
+            return None;
+        }
+        let mut words = KeySet::default();
+        for_each_word(question.prompt, |word| {
+            words.insert(word);
+        });
+        let shared = words.iter().any(|word| question.vocabulary.0.contains(word));
+        if words.len() < FEWEST_WORDS || shared {
+            return None;
+        }
+        let mut answered = false;
+        for_each_word(question.answer, |word| answered |= words.contains(&word));
+        (!answered).then_some(1000)
+    }
+}
+
+/// Whether a prompt begins with, or leans on, what was before.
+fn points_back(prompt: &str) -> bool {
+    const OPENINGS: &[&str] = &[
+        "also",
+        "and",
+        "but",
+        "now",
+        "then",
+        "ok",
+        "okay",
+        "yes",
+        "no",
+        "next",
+        "continue",
+        "again",
+        "still",
+        "wait",
+        "actually",
+        "instead",
+        "und",
+        "aber",
+        "auch",
+        "jetzt",
+        "nun",
+        "ja",
+        "nein",
+        "weiter",
+        "noch",
+        "et",
+        "mais",
+        "aussi",
+        "maintenant",
+        "oui",
+        "non",
+        "y",
+        "pero",
+        "también",
+        "ahora",
+        "sí",
+        "e",
+        "mas",
+        "também",
+        "agora",
+        "sim",
+        "não",
+    ];
+    const BACKWARDS: &[&str] = &[
+        "it", "its", "that", "those", "these", "them", "same", "again", "above", "previous", "earlier", "before",
+        "instead", "das", "dies", "diese", "dieser", "dieses", "wieder", "vorhin", "ça", "cela", "encore", "même",
+        "eso", "esto", "otra", "mismo", "isso", "isto", "mesmo", "novo",
+    ];
+    const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
+    let head: String = prompt.chars().take(400).collect::<String>().to_lowercase();
+    let mut words = head.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    words.clone().next().is_none_or(|first| OPENINGS.contains(&first))
+        || words.any(|word| BACKWARDS.contains(&word))
+        || UNSPACED.iter().any(|mark| head.contains(mark))
+}
+
+/// Shows the words of a text that say something, as hashes of their beginnings. Scripts that put no space between words
+/// are read two characters at a time.
+fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
+    let end = (0..=LOOK_BYTES.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    let text = text.get(..end).unwrap_or_default();
+    for word in text.split(|c: char| !c.is_alphanumeric()) {
+        if word.chars().any(|c| c >= '\u{2E80}') {
+            let characters: Vec<char> = word.chars().collect();
+            for pair in characters.windows(2) {
+                tell(xxh3_64(pair.iter().collect::<String>().as_bytes()));
+            }
+            continue;
+        }
+        let mut stem = String::new();
+        let mut letters = 0;
+        for character in word.chars() {
+            letters += 1;
+            if letters <= STEM_CHARS {
+                stem.extend(character.to_lowercase());
+            }
+        }
+        if letters >= 3 && !SMALL.contains(&stem.as_str()) {
+            tell(xxh3_64(stem.as_bytes()));
+        }
+    }
+}
+
+/// Beginnings of words that stand in any prompt.
+const SMALL: &[&str] = &[
+    "the", "and", "for", "with", "this", "that", "from", "have", "not", "are", "was", "you", "your", "can", "coul",
+    "woul", "shou", "will", "plea", "want", "need", "make", "let", "lets", "when", "what", "wher", "whic", "how",
+    "why", "who", "also", "just", "like", "into", "out", "all", "any", "some", "then", "than", "ther", "thes", "they",
+    "them", "use", "usin", "get", "now", "new", "add", "fix", "our", "its", "has", "had", "does", "did", "one", "two",
+    "if", "but", "der", "die", "das", "und", "ist", "nich", "ein", "eine", "bitt", "mit", "auf", "wir", "den", "dem",
+    "des", "les", "une", "est", "pas", "dans", "pour", "vous", "avec", "que", "qui", "los", "las", "por", "para",
+    "con", "una", "del", "como", "uma", "com", "dos", "não",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shift(before: &[&str], answer: &str, prompt: &str) -> Option<u16> {
+        let mut vocabulary = Vocabulary::default();
+        for text in before {
+            vocabulary.learn(text);
+        }
+        ByWords.shift(&Question { vocabulary: &vocabulary, answer, prompt })
+    }
+
+    #[test]
+    fn only_a_prompt_without_a_word_in_common_is_another_topic() {
+        let before = ["Please make the login form validate e-mail addresses before submitting", "login_form.tsx"];
+        let cases = [
+            ("Write a migration that drops the legacy invoices table from our database schema", true),
+            ("Write a migration for the address column, dropping legacy invoices entirely", false),
+            ("Write another form component covering legacy invoices exported monthly", false),
+            ("Does it validate numbers, too?", false),
+            ("thanks", false),
+            ("also write a migration dropping the legacy invoices table of our database", false),
+            ("Undo that and write a migration dropping legacy invoices from database tables", false),
+            ("数据库迁移删除旧发票表并且更新所有报表", true),
+        ];
+        for (prompt, expected) in cases {
+            assert_eq!(shift(&before, "", prompt).is_some(), expected, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn what_the_agent_offered_is_no_other_topic() {
+        let prompt = "Write a migration that drops the legacy invoices table from our database schema";
+        let before = ["Please make the login form validate e-mail addresses before submitting"];
+        assert!(shift(&before, "", prompt).is_some());
+        assert!(shift(&before, "Should I clean up the old invoices as well?", prompt).is_none());
+    }
+
+    #[test]
+    fn too_little_before_tells_nothing() {
+        let prompt = "Write a migration that drops the legacy invoices table from our database schema";
+        assert!(shift(&["hello"], "", prompt).is_none());
+    }
+}

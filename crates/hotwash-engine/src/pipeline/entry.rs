@@ -1,0 +1,112 @@
+//! What is kept of a transcript that was read: its pieces, and a graded session for each.
+
+use super::Setup;
+use crate::sources::claude_code::read::{Reading, Transcript};
+use crate::sources::claude_code::role;
+use crate::stores::{Entry, FileState, Graded, Role};
+use hotwash_core::facts::{Cited, Facts, Ledger};
+use hotwash_core::outcomes::summary::Told;
+use hotwash_core::outcomes::{self};
+use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
+use hotwash_core::scores::offline;
+use hotwash_core::sessions::{Part, Piece, Session, SessionId, SessionKind};
+
+/// A call without a result in a transcript that was written within this time may still be going on.
+const QUIET_NS: i64 = 30 * 60 * 1_000_000_000;
+/// Stands for the decoder of such a transcript, so that it is read again next time.
+const STILL_RUNNING: u32 = 0;
+/// A title is at most this long.
+const TITLE_CHARS: usize = 120;
+
+/// What is kept of a transcript. Its role is found out unless it is known.
+pub(super) fn entry(mut file: FileState, known: Option<Role>, transcript: &Transcript, setup: &Setup<'_>) -> Entry {
+    let parts: Vec<&Part> = transcript.pieces.parts().collect();
+    let mut facts: Vec<Facts> = parts.iter().map(|part| part.ledger.finish(setup.prices)).collect();
+    if let Some(last) = facts.last_mut()
+        && !last.ending.ended_on_open_calls.is_empty()
+        && setup.now_ns.saturating_sub(file.mtime_ns) < QUIET_NS
+    {
+        // A call without a result is no end yet: the agent may be at it. It is looked at again once it is quiet.
+        last.ending.ended_on_open_calls = Cited::default();
+        file.decoder = STILL_RUNNING;
+    }
+    let role = known.unwrap_or_else(|| {
+        let pieces: Vec<(&Part, &Facts)> = parts.iter().copied().zip(&facts).collect();
+        role(file.path.as_ref(), &transcript.reading, &pieces)
+    });
+    let (mut pieces, mut parts_of, mut sessions, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    if let Some(kind) = role.session() {
+        for (part, facts) in parts.iter().zip(facts).filter(|(part, _)| part.has_lived()) {
+            let piece = part.piece();
+            keys.extend(part.ledger.keys());
+            parts_of.push((part, facts));
+            pieces.push(piece);
+        }
+        for (at, (part, facts)) in parts_of.into_iter().enumerate() {
+            let next = pieces.get(at + 1);
+            sessions.push(graded(kind, &pieces[at], next, &part.ledger, facts, setup));
+        }
+        if let Some(last) = sessions.last_mut() {
+            last.session.open = true;
+        }
+        keys.sort_unstable();
+        keys.dedup();
+    }
+    Entry { file, role, is_new: false, reading: stored(&transcript.reading), keys, pieces, sessions }
+}
+
+/// The session that begins with a piece, from the facts of that piece and of those that were joined to it. `next` is the
+/// piece that follows in the same transcript: how it opens is the last word on this one.
+pub(super) fn graded(
+    kind: SessionKind,
+    first: &Piece,
+    next: Option<&Piece>,
+    ledger: &Ledger,
+    mut facts: Facts,
+    setup: &Setup<'_>,
+) -> Graded {
+    let identity = ledger.identity();
+    let words = ledger.words();
+    facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
+    let outcome = outcomes::offline(&facts);
+    let redacted = |words: &Option<String>| words.as_deref().map(|words| redact(words, setup.rules));
+    let (title, prompt) = (redacted(&words.title), redacted(&words.first_prompt));
+    let (task, answer) = (redacted(&words.task), redacted(&words.last_answer));
+    let told = Told {
+        title: title.as_ref().map(Redacted::as_str),
+        first_prompt: prompt.as_ref().or(task.as_ref()).map(Redacted::as_str),
+        last_answer: answer.as_ref().map(Redacted::as_str),
+    };
+    let summary = redact(&outcomes::summary::paragraph(&told, &facts, &outcome), setup.rules);
+    let title = redact(&outcomes::summary::title(&told), setup.rules);
+    let session = Session {
+        id: SessionId::of(first.first),
+        kind,
+        recorded: identity.session.unwrap_or_default(),
+        agent: identity.agent,
+        project: redact(identity.cwd.as_deref().unwrap_or_default(), setup.rules),
+        title: one_line(&title, setup.rules),
+        summary,
+        from: identity.from,
+        to: identity.to,
+        open: false,
+        facts: redact_facts(facts, setup.rules),
+        progress: ledger.subagents(setup.prices),
+    };
+    let grade = offline::grade(session.facts.get(), setup.rubric);
+    Graded { session, grade, outcome, print: ledger.fingerprint() }
+}
+
+/// Folds white space, then shortens: redacted text may be cut, raw text may not.
+fn one_line(text: &Redacted<String>, rules: &Rules) -> Redacted<String> {
+    let folded = text.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
+    redact(&folded, rules).shorten(TITLE_CHARS)
+}
+
+/// What reading had to say, as JSON; nothing where all was sound.
+fn stored(reading: &Reading) -> String {
+    if (Reading { lines: 0, ..*reading }) == Reading::default() {
+        return String::new();
+    }
+    serde_json::to_string(reading).unwrap_or_default()
+}

@@ -1,0 +1,371 @@
+//! The stages in order: transcripts are found, read, turned into facts, graded and kept.
+//!
+//! Files are read in parallel, each once, and handed to one writer. What an interrupted run has kept stays kept; the
+//! next one goes on with the rest.
+
+mod entry;
+mod open;
+mod settle_copies;
+mod settle_joins;
+mod settle_rework;
+
+pub use open::{Untold, open_transcript, tell};
+
+use crate::archive::Archive;
+use crate::sources::claude_code::DECODER;
+use crate::sources::claude_code::discover::{Found, words};
+use crate::sources::claude_code::read::{Reading, Transcript, Window};
+use crate::stores::{Archived, Entry, FileState, Role, Stamp, Store, StoreError};
+use entry::entry;
+use hotwash_core::outcomes;
+use hotwash_core::prices::Prices;
+use hotwash_core::redaction::Rules;
+use hotwash_core::rubric::Rubric;
+use hotwash_core::scores::offline;
+use hotwash_core::sessions::SessionId;
+use open::{still_begins_so, tail};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
+
+/// How many transcripts are kept in one go.
+const BATCH: usize = 256;
+/// The state to go on from is kept for files written within this time; older ones hardly ever grow.
+const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
+/// How much of the archive a run compresses that had something to do anyway.
+const COMPRESS_BYTES: u64 = 32 << 20;
+
+/// What a run works with.
+pub struct Setup<'a> {
+    /// What to take out of words.
+    pub rules: &'a Rules,
+    /// What to grade by.
+    pub rubric: &'a Rubric,
+    /// What tokens cost.
+    pub prices: &'a Prices,
+    /// Where transcripts are kept.
+    pub archive: Option<&'a Archive>,
+    /// How many files are read at once.
+    pub jobs: usize,
+    /// Now, in nanoseconds since 1970.
+    pub now_ns: i64,
+    /// Told how far it is: files done, files in all, bytes done, bytes in all.
+    pub progress: &'a (dyn Fn(usize, usize, u64, u64) + Sync),
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Ingested {
+    /// Transcripts that were looked at.
+    pub found: u64,
+    /// Those that have not changed since they were read.
+    pub unchanged: u64,
+    /// Those that were read anew.
+    pub read: u64,
+    /// Those that had grown, of which only the rest was read.
+    pub grown: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Transcripts that could not be read, with the reason.
+    pub failed: Vec<(String, String)>,
+    /// Transcripts that could not be archived, with the reason.
+    pub unarchived: Vec<(String, String)>,
+    /// What reading had to say about those that were read, added up.
+    pub reading: Reading,
+}
+
+/// Reads what is new, grades it and keeps it.
+pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<Ingested, StoreError> {
+    let mut ingested = Ingested { found: found.len() as u64, ..Ingested::default() };
+    let mut jobs = changed(found, store, &mut ingested)?;
+    for job in &mut jobs {
+        if let Some(before) = &job.before {
+            let kept = store.archived(&before.path)?;
+            job.archived = kept.into_iter().find(|kept| kept.version == before.version);
+        }
+    }
+    if jobs.is_empty() {
+        // An earlier run may have been interrupted before it came to this.
+        settle(store, setup)?;
+        return Ok(ingested);
+    }
+    // The longest first, so that no core is left with it at the end.
+    jobs.sort_by(|a, b| b.found.size.cmp(&a.found.size).then(a.found.cmp(b.found)));
+    if let Some(archive) = setup.archive
+        && let Err(error) = archive.prepare()
+    {
+        ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
+    }
+
+    let total: u64 = jobs.iter().map(|job| job.found.size).sum();
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::sync_channel(BATCH);
+    let done = std::thread::scope(|scope| {
+        for _ in 0..setup.jobs.clamp(1, jobs.len()) {
+            let (sender, next, jobs) = (sender.clone(), &next, &jobs);
+            scope.spawn(move || {
+                let mut window = Window::default();
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if sender.send((job, job.run(setup, &mut window))).is_err() {
+                        return; // the writer has given up
+                    }
+                }
+            });
+        }
+        drop(sender);
+        // Owned by the writer: when it gives up, the readers must not wait for it.
+        let receiver = receiver;
+        let mut batch = Batch::default();
+        for (file, (job, result)) in receiver.iter().enumerate() {
+            let path = || job.found.path.to_string_lossy().into_owned();
+            match result {
+                Err(error) => ingested.failed.push((path(), words(&error))),
+                Ok(done) => {
+                    if done.grown {
+                        ingested.grown += 1;
+                    } else {
+                        ingested.read += 1;
+                    }
+                    ingested.bytes += done.bytes;
+                    ingested.reading.add(&done.reading);
+                    match done.archived {
+                        Some(Ok(archived)) => batch.archived.push(archived),
+                        Some(Err(error)) => ingested.unarchived.push((path(), words(&error))),
+                        None => {}
+                    }
+                    batch.entries.push(done.entry);
+                }
+            }
+            (setup.progress)(file + 1, jobs.len(), ingested.bytes, total);
+            if batch.entries.len() >= BATCH {
+                batch.put(store)?;
+            }
+        }
+        batch.put(store)
+    });
+    done?;
+    ingested.failed.sort();
+    ingested.unarchived.sort();
+    settle(store, setup)?;
+    // The first run has better things to do.
+    if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
+        compress(store, setup);
+    }
+    Ok(ingested)
+}
+
+/// The transcripts that are not as they were when they were read. What was forgotten is left alone.
+fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Result<Vec<Job<'f>>, StoreError> {
+    let mut places: HashMap<&[u8], usize, Xxh3DefaultBuilder> = HashMap::default();
+    places.reserve(found.len());
+    places.extend(found.iter().enumerate().map(|(at, found)| (found.path.as_os_str().as_encoded_bytes(), at)));
+    let mut before: Vec<Before> = vec![Before::Nothing; found.len()];
+    let mut problem = None;
+    store.each_file(|path, state, stamp, role| {
+        let Some(&at) = places.get(path.as_bytes()) else { return };
+        let Found { inode, size, mtime_ns, .. } = found[at];
+        before[at] = if role == Role::Forgotten {
+            Before::Forgotten
+        } else if *stamp == (Stamp { inode, size, mtime_ns, decoder: DECODER }) {
+            Before::Same
+        } else {
+            match state() {
+                Ok(state) => Before::Other(Box::new(state)),
+                Err(error) => {
+                    problem = Some(error);
+                    Before::Same
+                }
+            }
+        };
+    })?;
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    let mut jobs = Vec::new();
+    for (found, before) in found.iter().zip(before) {
+        match before {
+            Before::Forgotten => ingested.found -= 1,
+            Before::Same => ingested.unchanged += 1,
+            Before::Nothing => jobs.push(Job { found, before: None, archived: None }),
+            Before::Other(state) => jobs.push(Job { found, before: Some(*state), archived: None }),
+        }
+    }
+    Ok(jobs)
+}
+
+/// What the store knows of a file.
+#[derive(Clone)]
+enum Before {
+    Nothing,
+    Forgotten,
+    Same,
+    Other(Box<FileState>),
+}
+
+/// Finds out whose the events are that several transcripts hold, and which pieces belong together, where something that
+/// was put may have changed it.
+fn settle(store: &mut Store, setup: &Setup<'_>) -> Result<(), StoreError> {
+    let unsettled = store.unsettled()?;
+    if unsettled.is_empty() {
+        return Ok(());
+    }
+    let others = settle_copies::settle_copies(store, setup, &unsettled)?;
+    let changed = unsettled.keys().chain(&others).map(String::as_str).collect();
+    settle_joins::settle_joins(store, setup, &changed)?;
+    settle_rework::settle_rework(store, &changed)?;
+    store.settled(&unsettled)
+}
+
+/// Judges sessions that have no grade under the rubric or no outcome yet, from the facts that the store holds.
+pub fn grade_missing(store: &mut Store, rubric: &Rubric) -> Result<usize, StoreError> {
+    let ungraded = store.ungraded(&rubric.hash(), offline::JUDGE, offline::VERSION)?;
+    for some in ungraded.chunks(BATCH) {
+        let grades: Vec<_> = some.iter().map(|(id, facts)| (id.clone(), offline::grade(facts, rubric))).collect();
+        store.put_grades(&grades)?;
+    }
+    let undecided = store.undecided_yet()?;
+    for some in undecided.chunks(BATCH) {
+        let judged: Vec<_> = some.iter().map(|(id, facts)| (id.clone(), outcomes::offline(facts))).collect();
+        store.put_outcomes(&judged)?;
+    }
+    store.complete(&rubric.hash())?;
+    Ok(ungraded.len())
+}
+
+/// Forgets sessions: in the archive, in the store and on the disk. Says which transcripts that took. What is forgotten
+/// stays so, also when its file goes on.
+pub fn forget(store: &mut Store, archive: Option<&Archive>, ids: &[SessionId]) -> Result<Vec<String>, ForgetError> {
+    let transcripts = store.transcripts(ids)?;
+    // The archive first: if it stops half-way, the sessions are still there to be forgotten again.
+    if let Some(archive) = archive {
+        archive.forget(&transcripts)?;
+    }
+    store.forget(ids)?;
+    store.shrink()?;
+    Ok(transcripts.into_iter().map(|(path, _)| path).collect())
+}
+
+/// Why something could not be forgotten.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgetError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Something in the archive could not be removed.
+    #[error("the archive cannot be changed: {}", words(.0))]
+    Archive(#[from] io::Error),
+}
+
+#[derive(Default)]
+struct Batch {
+    entries: Vec<Entry>,
+    archived: Vec<Archived>,
+}
+
+impl Batch {
+    fn put(&mut self, store: &mut Store) -> Result<(), StoreError> {
+        store.put_archived(&self.archived)?;
+        store.put(&self.entries)?;
+        self.archived.clear();
+        self.entries.clear();
+        Ok(())
+    }
+}
+
+/// A transcript to be read.
+struct Job<'a> {
+    found: &'a Found,
+    before: Option<FileState>,
+    archived: Option<Archived>,
+}
+
+/// What came of reading one.
+struct Done {
+    entry: Entry,
+    reading: Reading,
+    archived: Option<io::Result<Archived>>,
+    bytes: u64,
+    grown: bool,
+}
+
+impl Job<'_> {
+    fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<Done> {
+        let mut file = File::open(&self.found.path)?;
+        let before = self.before.as_ref();
+        let grown = before.is_some_and(|before| before.offset > 0 && still_begins_so(&file, before));
+        let resumed = before.filter(|_| grown).and_then(|before| resume(setup.archive?, before));
+        let resumes = resumed.is_some();
+        let mut transcript = resumed.unwrap_or_default();
+        let from = transcript.offset;
+        let read_before = transcript.reading;
+        file.seek(SeekFrom::Start(from))?;
+
+        let mut state = None;
+        let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
+        transcript.read(&mut file, window, |transcript| {
+            if age < GROWING_NS && setup.archive.is_some() {
+                state = postcard::to_allocvec(&(DECODER, transcript)).ok();
+            }
+        })?;
+
+        let rewritten = before.is_some_and(|before| before.offset > 0 && !grown);
+        let file = FileState {
+            path: self.found.path.to_string_lossy().into_owned(),
+            inode: self.found.inode,
+            size: self.found.size,
+            mtime_ns: self.found.mtime_ns,
+            offset: transcript.offset,
+            tail: tail(&file, transcript.offset)?,
+            decoder: DECODER,
+            version: before.map_or(1, |before| before.version + u32::from(rewritten)),
+        };
+        let archived = setup.archive.map(|archive| {
+            let kept = self.keep(archive, file.version, grown);
+            if let Some(state) = &state {
+                // Without it the transcript is read as a whole when it grows: slower, and as right.
+                let _ = archive.keep_state(&file.path, file.version, state);
+            }
+            kept
+        });
+        let reading = transcript.reading.since(&read_before);
+        let bytes = self.found.size.saturating_sub(from);
+        let entry = Entry { is_new: before.is_none(), ..entry(file, None, &transcript, setup) };
+        Ok(Done { entry, reading, archived, bytes, grown: resumes })
+    }
+
+    fn keep(&self, archive: &Archive, version: u32, grown: bool) -> io::Result<Archived> {
+        let mut kept = self.archived.clone();
+        if let Some(kept) = kept.as_mut().filter(|kept| kept.version == version && grown) {
+            // An unfinished last line may have been written anew: only what was read to its end is known to stand.
+            kept.size = kept.size.min(self.before.as_ref().map_or(0, |before| before.offset));
+            return archive.keep(self.found, version, Some(kept));
+        }
+        if let Some(kept) = kept {
+            archive.drop_rewritten(&kept, self.found)?;
+        }
+        archive.keep(self.found, version, None)
+    }
+}
+
+/// The state that was kept of a transcript, if it fits what the store knows of it.
+fn resume(archive: &Archive, before: &FileState) -> Option<Transcript> {
+    let state = archive.state(&before.path, before.version)?;
+    let (decoder, transcript): (u32, Transcript) = postcard::from_bytes(&state).ok()?;
+    (decoder == DECODER && transcript.offset == before.offset).then_some(transcript)
+}
+
+/// Compresses a portion of what has gone cold. That it fails is no reason to fail the run: it will be tried again.
+fn compress(store: &mut Store, setup: &Setup<'_>) {
+    let Some(archive) = setup.archive else { return };
+    let Ok(kept) = store.archive() else { return };
+    archive.tidy();
+    let compressed = archive.compress_cold(&kept, COMPRESS_BYTES);
+    if store.put_archived(&compressed).is_ok() {
+        for entry in compressed {
+            let _ = archive.remove(entry.name.trim_end_matches(".zst"));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Opens transcripts as they were when they were read.
+
+use crate::archive::Archive;
+use crate::sources::claude_code::discover::words;
+use crate::sources::claude_code::read::{self, Window};
+use crate::stores::{FileState, Form, Store, StoreError, StoredPart};
+use hotwash_core::sessions::{Event, EventId, Origin};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The bytes before the end of what was read by which a file that has only grown is recognised.
+const TAIL: u64 = 1024;
+
+/// Opens a transcript as it was when it was read: the original, or what the archive has of it. It may have grown.
+pub fn open_transcript(
+    store: &Store,
+    archive: Option<&Archive>,
+    path: &str,
+    version: u32,
+) -> Result<Option<Box<dyn io::Read>>, StoreError> {
+    let newest = store.file(path)?.filter(|file| file.version == version);
+    if let Some(newest) = &newest
+        && let Some(original) = open_original(newest)
+    {
+        return Ok(Some(Box::new(original)));
+    }
+    let kept = store.archived(path)?.into_iter().find(|kept| kept.version == version);
+    Ok(kept.zip(archive).and_then(|(kept, archive)| {
+        // Another name of a file that was rewritten in place shows what it is now.
+        let lost = kept.form == Form::Link
+            && newest.is_some_and(|newest| {
+                let link = File::open(archive.folder().join(&kept.name));
+                link.is_ok_and(|link| !still_begins_so(&link, &newest))
+            });
+        if lost { None } else { archive.open(&kept).ok() }
+    }))
+}
+
+/// Why a session cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub enum Untold {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A transcript is gone, and the archive does not have it.
+    #[error("the transcript {0} is gone, and the archive does not have it")]
+    Gone(String),
+    /// A transcript cannot be read.
+    #[error("cannot read {0}: {why}", why = words(.1))]
+    Unreadable(String, #[source] io::Error),
+}
+
+/// Tells `tell` the events of a session, piece after piece. Those of its second transcript and the ones after it are told
+/// apart by their ids.
+pub fn tell(
+    store: &Store,
+    archive: Option<&Archive>,
+    parts: &[StoredPart],
+    tell: &mut dyn FnMut(&Event<'_>),
+) -> Result<(), Untold> {
+    let mut window = Window::default();
+    let mut transcripts: Vec<(&str, u32)> = Vec::new();
+    for StoredPart { path, version, lines, .. } in parts {
+        let place = (path.as_str(), *version);
+        let number = transcripts.iter().position(|known| *known == place).unwrap_or_else(|| {
+            transcripts.push(place);
+            transcripts.len() - 1
+        });
+        let input = open_transcript(store, archive, path, *version)?;
+        let mut input = input.ok_or_else(|| Untold::Gone(path.clone()))?;
+        let told = read::lines(&mut *input, &mut window, lines, &mut |event| {
+            let origin = Origin { id: EventId::of_transcript(number, event.origin.id), ..*event.origin };
+            tell(&Event { origin: &origin, kind: event.kind });
+        });
+        told.map_err(|error| Untold::Unreadable(path.clone(), error))?;
+    }
+    Ok(())
+}
+
+/// The file of a transcript, unless something else has taken its place.
+fn open_original(state: &FileState) -> Option<File> {
+    File::open(&state.path).ok().filter(|file| still_begins_so(file, state))
+}
+
+/// Whether what was read before still stands at the beginning of a file.
+pub(super) fn still_begins_so(file: &File, before: &FileState) -> bool {
+    tail(file, before.offset).is_ok_and(|tail| tail == before.tail)
+}
+
+/// A hash of the bytes before a place.
+pub(super) fn tail(file: &File, offset: u64) -> io::Result<u64> {
+    let from = offset.saturating_sub(TAIL);
+    let mut bytes = vec![0; (offset - from) as usize];
+    match file.read_exact_at(&mut bytes, from) {
+        // It has shrunk since: next time it will be read anew.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+        Err(error) => Err(error),
+        Ok(()) => Ok(xxh3_64(&bytes)),
+    }
+}

@@ -1,0 +1,127 @@
+//! Joins pieces that belong together, and parts those again that no longer do.
+//!
+//! Which pieces are one session is a function of all pieces of a working directory, so it is worked out anew for each
+//! directory in which a transcript has changed. A joined session is read again as one, piece after piece, because facts
+//! that depend on order cannot be added up.
+
+use super::Setup;
+use super::entry::graded;
+use super::open::{Untold, tell};
+use crate::stores::{Graded, Holding, Joined, Store, StoreError, StoredPart};
+use hotwash_core::sessions::joining::{Run, runs};
+use hotwash_core::sessions::topic::ByWords;
+use hotwash_core::sessions::{Piece, Pieces, SessionKind};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// A piece and the transcript it is in.
+#[derive(Clone, Copy)]
+struct Placed<'h> {
+    holding: &'h Holding,
+    piece: &'h Piece,
+}
+
+impl Placed<'_> {
+    /// Whether it is the last piece of its transcript, which may yet grow.
+    fn is_last(&self) -> bool {
+        self.holding.pieces.last() == Some(self.piece)
+    }
+}
+
+/// Brings the sessions of all directories up to date in which one of these transcripts has a piece.
+pub(super) fn settle_joins(store: &mut Store, setup: &Setup<'_>, changed: &HashSet<&str>) -> Result<(), StoreError> {
+    let holdings = store.holdings()?;
+    let before = store.joined()?;
+    let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
+    let folders: HashSet<u64> = holdings
+        .iter()
+        .filter(|holding| of_changed(holding))
+        .flat_map(|holding| holding.pieces.iter().map(|piece| piece.folder))
+        .collect();
+    let mut pieces: BTreeMap<u64, Vec<Placed<'_>>> = BTreeMap::new();
+    for holding in &holdings {
+        for piece in holding.pieces.iter().filter(|piece| folders.contains(&piece.folder)) {
+            pieces.entry(piece.folder).or_default().push(Placed { holding, piece });
+        }
+    }
+    // The sessions that each piece was in so far, where it was not alone.
+    let mut joined_before: HashMap<&str, &str> = HashMap::new();
+    for (session, parts) in &before {
+        joined_before.extend(parts.iter().map(|part| (part.id.0.as_str(), session.as_str())));
+    }
+    let (mut joined, mut single) = (Vec::new(), Vec::new());
+    for placed in pieces.values() {
+        for run in runs(&placed.iter().map(|placed| placed.piece).collect::<Vec<_>>()) {
+            let of_run: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
+            let ids: Vec<String> = of_run.iter().map(|placed| placed.piece.id().0).collect();
+            let stands = before.get(&ids[0]).is_some_and(|parts| parts.iter().map(|part| &part.id.0).eq(&ids))
+                && !of_run.iter().any(|placed| of_changed(placed.holding));
+            let was_joined = ids.iter().any(|id| joined_before.contains_key(id.as_str()));
+            if run.pieces.len() > 1 && !stands {
+                joined.extend(join(store, setup, &run, &of_run)?);
+            } else if run.pieces.len() == 1 && was_joined {
+                single.extend(part(store, setup, of_run[0])?);
+            }
+        }
+    }
+    if joined.is_empty() && single.is_empty() {
+        return Ok(());
+    }
+    store.put_joined(&joined, &single)
+}
+
+/// A session made of several pieces; none if one of them can no longer be read.
+fn join(store: &Store, setup: &Setup<'_>, run: &Run, pieces: &[Placed<'_>]) -> Result<Option<Joined>, StoreError> {
+    let Some((mut graded, mut parts)) = replay(store, setup, pieces)? else { return Ok(None) };
+    for (part, join) in parts[1..].iter_mut().zip(&run.joins) {
+        part.joined = Some(*join);
+    }
+    graded.session.open = pieces.last().is_some_and(Placed::is_last);
+    Ok(Some(Joined { graded, parts }))
+}
+
+/// A session that is one piece again.
+fn part(store: &Store, setup: &Setup<'_>, piece: Placed<'_>) -> Result<Option<(Graded, String, u32)>, StoreError> {
+    let Some((mut graded, _)) = replay(store, setup, &[piece])? else { return Ok(None) };
+    graded.session.open = piece.is_last();
+    Ok(Some((graded, piece.holding.path.clone(), piece.holding.version)))
+}
+
+/// Reads pieces as one session.
+fn replay(
+    store: &Store,
+    setup: &Setup<'_>,
+    pieces: &[Placed<'_>],
+) -> Result<Option<(Graded, Vec<StoredPart>)>, StoreError> {
+    let mut whole = Pieces::whole();
+    let mut parts = Vec::new();
+    for Placed { holding, piece } in pieces {
+        parts.push(StoredPart::of(&holding.path, holding.version, "", piece));
+    }
+    let mut recorded: BTreeMap<usize, String> = BTreeMap::new();
+    let told = tell(store, setup.archive, &parts, &mut |event| {
+        let origin = event.origin;
+        if !origin.session.is_empty() {
+            recorded.entry(origin.id.transcript()).or_insert_with(|| origin.session.to_str().into_owned());
+        }
+        whole.event(event, &ByWords);
+    });
+    match told {
+        Err(Untold::Store(error)) => return Err(error),
+        Err(_) => return Ok(None),
+        Ok(()) => {}
+    }
+    let mut places: Vec<(String, u32)> = Vec::new();
+    for part in &mut parts {
+        let place = (part.path.clone(), part.version);
+        let number = places.iter().position(|known| *known == place).unwrap_or_else(|| {
+            places.push(place);
+            places.len() - 1
+        });
+        part.opened = part.opened.of_transcript(number);
+        part.recorded = recorded.get(&number).cloned().unwrap_or_default();
+    }
+    let facts = whole.ledger().finish(setup.prices);
+    let last = &pieces[pieces.len() - 1];
+    let next = last.holding.pieces.iter().skip_while(|piece| *piece != last.piece).nth(1);
+    Ok(Some((graded(SessionKind::Main, pieces[0].piece, next, whole.ledger(), facts, setup), parts)))
+}

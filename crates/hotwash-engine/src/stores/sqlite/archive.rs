@@ -1,0 +1,48 @@
+//! What the archive holds, as the store notes it.
+
+use super::{Result, Store};
+use crate::stores::{Archived, Form};
+use rusqlite::params;
+
+impl Store {
+    /// What the archive holds of a transcript, the newest version first.
+    pub fn archived(&self, path: &str) -> Result<Vec<Archived>> {
+        self.read(|connection| {
+            let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1 ORDER BY version DESC";
+            connection.prepare_cached(sql)?.query_map([path], archived)?.collect()
+        })
+    }
+
+    /// Everything the archive holds.
+    pub fn archive(&self) -> Result<Vec<Archived>> {
+        self.read(|connection| {
+            let sql = "SELECT path, version, name, form, size FROM archive ORDER BY path, version";
+            connection.prepare(sql)?.query_map([], archived)?.collect()
+        })
+    }
+
+    /// Notes what the archive holds.
+    pub fn put_archived(&mut self, all: &[Archived]) -> Result<()> {
+        self.write(|transaction| {
+            let mut statement = transaction.prepare_cached(
+                "INSERT INTO archive (path, version, name, form, size) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT DO UPDATE SET name = excluded.name, form = excluded.form, size = excluded.size",
+            )?;
+            for entry in all {
+                let Archived { path, version, name, form, size } = entry;
+                statement.execute(params![path, version, name, form.name(), *size as i64])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+pub(super) fn archived(row: &rusqlite::Row<'_>) -> rusqlite::Result<Archived> {
+    Ok(Archived {
+        path: row.get(0)?,
+        version: row.get(1)?,
+        name: row.get(2)?,
+        form: Form::from_name(&row.get::<_, String>(3)?),
+        size: row.get::<_, i64>(4)? as u64,
+    })
+}

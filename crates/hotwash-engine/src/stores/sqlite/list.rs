@@ -1,0 +1,480 @@
+//! Reading sessions back: lists, windows, single ones.
+
+use super::error::json_error;
+use super::files::pieces;
+use super::put::outcome_provenance;
+use super::{Result, Store};
+use crate::stores::{Judged, Lookup, Query, Row, StoredPart, Usage};
+use hotwash_core::facts::{Cost, Facts, Tokens};
+use hotwash_core::outcomes::{Intended, Outcome, Reason, Substance};
+use hotwash_core::redaction::{redact_facts, restore};
+use hotwash_core::scores::{Grade, Provenance, Reading, Score, offline};
+use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::de::IntoDeserializer as _;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The columns of a row, in the order in which [`Store::row`] reads them.
+const SELECT_ROW: &str = "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms,
+    s.to_ms, s.open, g.overall, g.readings, s.summary, s.facts, s.progress FROM sessions s
+    LEFT JOIN grades g ON g.origin = ?1 AND g.session = s.id";
+
+impl Store {
+    /// Sessions, the latest first.
+    pub fn sessions(&self, query: &Query) -> Result<Vec<Row>> {
+        let origin = self.offline(&query.rubric_hash)?;
+        let elsewhere = match query.paths {
+            Some(_) => self.joined()?,
+            None => HashMap::new(),
+        };
+        self.read(|connection| {
+            // Said so that the index by time can be used.
+            let kind = if query.subagents { "?4" } else { "s.kind = 'main' AND NOT ?4" };
+            let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
+            let sql = format!(
+                "{SELECT_ROW} WHERE {kind} AND {since} AND (?3 IS NULL OR s.from_ms < ?3)
+                 ORDER BY s.to_ms DESC, s.id"
+            );
+            let mut statement = connection.prepare(&sql)?;
+            let since = query.since.map(|at| at.0);
+            let until = query.until.map(|at| at.0);
+            let mut rows =
+                statement.query(params![origin.as_ref().map(|(id, _)| id), since, until, query.subagents])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                if let Some(paths) = &query.paths {
+                    let named = |path: &str| paths.binary_search_by(|named| named.as_str().cmp(path)).is_ok();
+                    let parts = elsewhere.get(row.get_ref(0)?.as_str()?);
+                    if !named(row.get_ref(1)?.as_str()?)
+                        && !parts.is_some_and(|parts| parts.iter().any(|part| named(&part.path)))
+                    {
+                        continue;
+                    }
+                }
+                if let Some(project) = &query.project
+                    && !restore(row.get_ref(6)?.as_str()?, &self.rules).as_str().contains(project.as_str())
+                {
+                    continue;
+                }
+                found.push(self.row(row, origin.as_ref().map(|(_, provenance)| provenance), query.without_facts)?);
+            }
+            if !query.without_facts {
+                add_subagents(connection, &mut found)?;
+                add_outcomes(connection, &mut found)?;
+            }
+            Ok(found)
+        })
+    }
+
+    /// The end of the newest session, by which windows are anchored.
+    pub fn newest(&self, query: &Query) -> Result<Option<Timestamp>> {
+        if query.project.is_some() || query.paths.is_some() {
+            let query = Query { since: None, subagents: false, without_facts: true, ..query.clone() };
+            return Ok(self.sessions(&query)?.first().and_then(|row| row.session.to));
+        }
+        self.read(|connection| {
+            let sql = "SELECT max(to_ms) FROM sessions WHERE kind = 'main' AND (?1 IS NULL OR from_ms < ?1)";
+            let newest = connection.query_row(sql, [query.until.map(|at| at.0)], |row| row.get::<_, Option<i64>>(0))?;
+            Ok(newest.map(Timestamp))
+        })
+    }
+
+    /// The session whose id begins so; `last` is the latest one. A piece that was joined is found under its session.
+    pub fn lookup(&self, prefix: &str, rubric_hash: &str) -> Result<Lookup> {
+        let mut ids: Vec<String> = self.read(|connection| {
+            if prefix == "last" {
+                let sql = "SELECT id FROM sessions WHERE kind = 'main' ORDER BY to_ms DESC, id LIMIT 1";
+                return connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect();
+            }
+            // The agent's own ids are accepted too: that is what people find in file names.
+            let sql = "SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1
+                       UNION SELECT id FROM sessions WHERE kind = 'main' AND length(?1) >= 4
+                           AND substr(recorded, 1, length(?1)) = ?1
+                       UNION SELECT id FROM sessions WHERE length(?1) >= 4 AND agent = ?1 LIMIT 9";
+            let prefix = prefix.to_ascii_lowercase();
+            connection.prepare(sql)?.query_map([prefix], |row| row.get(0))?.collect()
+        })?;
+        if ids.is_empty() {
+            let prefix = prefix.to_ascii_lowercase();
+            let is_meant = |part: &StoredPart| {
+                part.id.0.starts_with(&prefix) || prefix.len() >= 4 && part.recorded.starts_with(&prefix)
+            };
+            ids.extend(self.joined()?.into_iter().filter(|(_, parts)| parts.iter().any(is_meant)).map(|(id, _)| id));
+            ids.sort();
+        }
+        match &ids[..] {
+            [] => Ok(Lookup::None),
+            [id] => Ok(Lookup::One(Box::new(self.by_id(id, rubric_hash)?))),
+            _ => Ok(Lookup::Many(ids.into_iter().map(SessionId).collect())),
+        }
+    }
+
+    fn by_id(&self, id: &str, rubric_hash: &str) -> Result<Row> {
+        let origin = self.offline(rubric_hash)?;
+        self.read(|connection| {
+            let sql = format!("{SELECT_ROW} WHERE s.id = ?2");
+            let (number, provenance) = (origin.as_ref().map(|(id, _)| id), origin.as_ref().map(|(_, from)| from));
+            let mut row = connection
+                .query_row(&sql, params![number, id], |row| self.row(row, provenance, false).map(|row| [row]))?;
+            add_subagents(connection, &mut row)?;
+            add_outcomes(connection, &mut row)?;
+            let [row] = row;
+            Ok(row)
+        })
+    }
+
+    /// Sessions of the subagents that a session spawned.
+    pub fn subagents(&self, row: &Row, rubric_hash: &str) -> Result<Vec<Row>> {
+        let origin = self.offline(rubric_hash)?;
+        self.read(|connection| {
+            let mut found = Vec::new();
+            for transcript in Spawning::of(connection, row)? {
+                let sql =
+                    format!("{SELECT_ROW} WHERE s.kind = 'subagent' AND s.recorded = ?2 ORDER BY s.from_ms, s.id");
+                let mut statement = connection.prepare(&sql)?;
+                let mut rows = statement.query(params![origin.as_ref().map(|(id, _)| id), transcript.recorded])?;
+                while let Some(child) = rows.next()? {
+                    let child = self.row(child, origin.as_ref().map(|(_, provenance)| provenance), false)?;
+                    if transcript.spawned(child.session.from) {
+                        found.push(child);
+                    }
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Sessions that have no grade under a rubric by this version of the offline judge.
+    pub fn ungraded(&self, rubric_hash: &str, judge: &str, judge_version: &str) -> Result<Vec<(SessionId, Facts)>> {
+        self.read(|connection| {
+            let Some((origin, complete)) = origin_of(connection, rubric_hash, judge, judge_version)? else {
+                return facts_without(connection, "SELECT session FROM grades WHERE 0 AND ?1", 0);
+            };
+            if complete {
+                return Ok(Vec::new());
+            }
+            facts_without(connection, "SELECT session FROM grades WHERE origin = ?1", origin)
+        })
+    }
+
+    /// Sessions that have no outcome by this version of the offline judge.
+    pub fn undecided_yet(&self) -> Result<Vec<(SessionId, Facts)>> {
+        let provenance = outcome_provenance();
+        self.read(|connection| {
+            let origin =
+                origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+            let Some((origin, complete)) = origin else {
+                return facts_without(connection, "SELECT session FROM outcomes WHERE 0 AND ?1", 0);
+            };
+            if complete {
+                return Ok(Vec::new());
+            }
+            facts_without(connection, "SELECT session FROM outcomes WHERE origin = ?1", origin)
+        })
+    }
+
+    /// People's sessions of a window as the PRISM score sees them, in the order of their ends.
+    pub fn judged(&self, query: &Query) -> Result<Vec<Judged>> {
+        let provenance = outcome_provenance();
+        let named = match &query.paths {
+            Some(_) => {
+                let rows = self.sessions(&Query { without_facts: true, subagents: false, ..query.clone() })?;
+                Some(rows.into_iter().map(|row| row.session.id.0).collect::<HashSet<_>>())
+            }
+            None => None,
+        };
+        self.read(|connection| {
+            let origin =
+                origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+            let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
+            let sql = format!(
+                "SELECT s.id, s.project, s.model, s.to_ms, o.substance, o.intent, o.status, o.goal, o.evidence, o.lack,
+                    o.probability, coalesce(r.reworked, 0)
+                 FROM sessions s JOIN outcomes o ON o.origin = ?1 AND o.session = s.id
+                 LEFT JOIN rework r ON r.session = s.id
+                 WHERE s.kind = 'main' AND {since} AND (?3 IS NULL OR s.from_ms < ?3) ORDER BY s.to_ms DESC, s.id"
+            );
+            let mut statement = connection.prepare_cached(&sql)?;
+            let (since, until) = (query.since.map(|at| at.0), query.until.map(|at| at.0));
+            let mut rows = statement.query(params![origin.map(|(id, _)| id), since, until])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                if named.as_ref().is_some_and(|named| row.get_ref(0).ok().and_then(|id| id.as_str().ok()).is_none_or(|id| !named.contains(id))) {
+                    continue;
+                }
+                let project = restore(row.get_ref(1)?.as_str()?, &self.rules);
+                if query.project.as_ref().is_some_and(|wanted| !project.as_str().contains(wanted.as_str())) {
+                    continue;
+                }
+                found.push(Judged {
+                    id: SessionId(row.get(0)?),
+                    project,
+                    model: row.get(2)?,
+                    to: row.get::<_, Option<i64>>(3)?.map(Timestamp),
+                    outcome: judged_outcome(row)?,
+                    reworked: row.get(11)?,
+                });
+            }
+            Ok(found)
+        })
+    }
+
+    /// The pieces of a session, in order of time. Empty where its transcript has been replaced since.
+    pub fn parts(&self, row: &Row) -> Result<Vec<StoredPart>> {
+        self.read(|connection| parts(connection, &row.session.id, &row.path, row.version, &row.session.recorded))
+    }
+
+    /// Sessions that are made of several pieces, with those.
+    pub fn joined(&self) -> Result<HashMap<String, Vec<StoredPart>>> {
+        self.read(joined)
+    }
+
+    /// Where the offline judge's grades under a rubric come from, and the number it is kept under.
+    fn offline(&self, rubric_hash: &str) -> Result<Option<(i64, Provenance)>> {
+        self.read(|connection| {
+            let sql = "SELECT id, rubric, rubric_hash, judge, judge_version, model, prompt_hash FROM origins
+                       WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3";
+            let some = |text: String| Some(text).filter(|text| !text.is_empty());
+            connection
+                .prepare_cached(sql)?
+                .query_row([rubric_hash, offline::JUDGE, offline::VERSION], |row| {
+                    let provenance = Provenance {
+                        judge: row.get(3)?,
+                        judge_version: row.get(4)?,
+                        model: some(row.get(5)?),
+                        rubric: row.get(1)?,
+                        rubric_hash: row.get(2)?,
+                        prompt_hash: some(row.get(6)?),
+                    };
+                    Ok((row.get(0)?, provenance))
+                })
+                .optional()
+        })
+    }
+
+    fn row(
+        &self,
+        row: &rusqlite::Row<'_>,
+        provenance: Option<&Provenance>,
+        without_facts: bool,
+    ) -> rusqlite::Result<Row> {
+        fn json<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
+            serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| json_error(&error))
+        }
+        let (facts, progress) = if without_facts { Default::default() } else { (json(row, 14)?, json(row, 15)?) };
+        let is_subagent = row.get_ref(3)?.as_str()? == SessionKind::Subagent.name();
+        let session = Session {
+            id: SessionId(row.get(0)?),
+            kind: if is_subagent { SessionKind::Subagent } else { SessionKind::Main },
+            recorded: row.get(4)?,
+            agent: row.get(5)?,
+            project: restore(row.get_ref(6)?.as_str()?, &self.rules),
+            title: restore(row.get_ref(7)?.as_str()?, &self.rules),
+            summary: restore(row.get_ref(13)?.as_str()?, &self.rules),
+            from: row.get::<_, Option<i64>>(8)?.map(Timestamp),
+            to: row.get::<_, Option<i64>>(9)?.map(Timestamp),
+            open: row.get(10)?,
+            facts: redact_facts(facts, &self.rules),
+            progress,
+        };
+        let grade = match (row.get_ref(12)?.as_str_or_null()?, provenance) {
+            (Some(readings), Some(provenance)) => {
+                let readings: Vec<(String, Reading)> =
+                    serde_json::from_str(readings).map_err(|error| json_error(&error))?;
+                let score = |(dimension, reading)| Score { dimension, reading, provenance: provenance.clone() };
+                Some(Grade { scores: readings.into_iter().map(score).collect(), overall: json(row, 11)? })
+            }
+            _ => None,
+        };
+        let own = &session.facts.get().tokens;
+        let with_subagents = Usage { subagents: 0, tokens: own.tokens, cost: own.cost_usd.clone() };
+        Ok(Row {
+            session,
+            path: row.get(1)?,
+            version: row.get(2)?,
+            grade,
+            with_subagents,
+            outcome: None,
+            rework: None,
+        })
+    }
+}
+
+pub(super) fn joined(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<StoredPart>>> {
+    let mut statement = connection.prepare_cached("SELECT session, parts FROM joined")?;
+    let rows = statement.query_map([], |row| {
+        let parts = serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(|error| json_error(&error))?;
+        Ok((row.get(0)?, parts))
+    })?;
+    rows.collect()
+}
+
+/// The number under which an origin is kept, and whether every session has been judged so.
+fn origin_of(
+    connection: &Connection,
+    rubric_hash: &str,
+    judge: &str,
+    judge_version: &str,
+) -> rusqlite::Result<Option<(i64, bool)>> {
+    let sql = "SELECT id, complete FROM origins WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3";
+    connection
+        .prepare_cached(sql)?
+        .query_row([rubric_hash, judge, judge_version], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+}
+
+/// The facts of the sessions that a query does not name.
+fn facts_without(connection: &Connection, named: &str, origin: i64) -> rusqlite::Result<Vec<(SessionId, Facts)>> {
+    let mut statement = connection.prepare(&format!("SELECT id, facts FROM sessions WHERE id NOT IN ({named})"))?;
+    let rows = statement.query_map([origin], |row| {
+        let facts = serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(|error| json_error(&error))?;
+        Ok((SessionId(row.get(0)?), facts))
+    })?;
+    rows.collect()
+}
+
+/// An outcome from the columns that the score needs.
+fn judged_outcome(row: &rusqlite::Row<'_>) -> rusqlite::Result<Outcome> {
+    fn word<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
+        let word = row.get_ref(column)?.as_str()?;
+        T::deserialize(word.into_deserializer()).map_err(|error: serde::de::value::Error| {
+            rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.to_string().into())
+        })
+    }
+    let passes: bool = row.get(4)?;
+    let lack = if row.get_ref(9)?.as_str_or_null()?.is_some() { Some(word(row, 9)?) } else { None };
+    Ok(Outcome {
+        intended: Intended {
+            intent: word(row, 5)?,
+            confidence: 0.0,
+            reason: Reason { fact: String::new(), text: String::new(), events: Vec::new() },
+        },
+        substance: if passes { Substance::enough() } else { Substance::default() },
+        status: word(row, 6)?,
+        goal: word(row, 7)?,
+        evidence: word(row, 8)?,
+        confidence: None,
+        probability: row.get(10)?,
+        lack,
+        reasons: Vec::new(),
+    })
+}
+
+/// Adds whether sessions reached their goals, and what later ones did to their work.
+fn add_outcomes(connection: &Connection, rows: &mut [Row]) -> rusqlite::Result<()> {
+    let provenance = outcome_provenance();
+    let origin = origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+    let mut outcome = connection.prepare_cached("SELECT detail FROM outcomes WHERE origin = ?1 AND session = ?2")?;
+    let mut rework = connection.prepare_cached("SELECT detail FROM rework WHERE session = ?1")?;
+    for row in rows {
+        let id = &row.session.id.0;
+        let json = outcome.query_row(params![origin.map(|(id, _)| id), id], |row| row.get::<_, String>(0)).optional()?;
+        row.outcome = json.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| json_error(&error))?;
+        let json = rework.query_row([id], |row| row.get::<_, String>(0)).optional()?;
+        row.rework = json.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| json_error(&error))?;
+    }
+    Ok(())
+}
+
+/// The pieces of a session.
+fn parts(
+    connection: &Connection,
+    id: &SessionId,
+    path: &str,
+    version: u32,
+    recorded: &str,
+) -> rusqlite::Result<Vec<StoredPart>> {
+    let joined = connection
+        .prepare_cached("SELECT parts FROM joined WHERE session = ?1")?
+        .query_row([&id.0], |row| row.get::<_, String>(0))
+        .optional()?;
+    if let Some(json) = joined {
+        return serde_json::from_str(&json).map_err(|error| json_error(&error));
+    }
+    let held = connection
+        .prepare_cached("SELECT pieces FROM holdings WHERE path = ?1 AND version = ?2")?
+        .query_row(params![path, version], |row| pieces(row.get_ref(0)?.as_blob()?))
+        .optional()?;
+    let own = held.unwrap_or_default().into_iter().find(|piece| piece.id() == *id);
+    Ok(own.map(|piece| StoredPart::of(path, version, recorded, &piece)).into_iter().collect())
+}
+
+/// A transcript of a session, as far as it tells which subagents are whose.
+struct Spawning {
+    recorded: String,
+    /// When each piece of the transcript starts, and whether it is the session's.
+    starts: Vec<(Option<Timestamp>, bool)>,
+}
+
+impl Spawning {
+    fn of(connection: &Connection, row: &Row) -> rusqlite::Result<Vec<Spawning>> {
+        let session = &row.session;
+        if session.kind != SessionKind::Main || session.recorded.is_empty() {
+            return Ok(Vec::new());
+        }
+        let parts = parts(connection, &session.id, &row.path, row.version, &session.recorded)?;
+        if parts.is_empty() {
+            return Ok(vec![Spawning { recorded: session.recorded.clone(), starts: Vec::new() }]);
+        }
+        let mine: HashSet<&str> = parts.iter().map(|part| part.id.0.as_str()).collect();
+        let transcripts: BTreeMap<(&str, u32), &StoredPart> =
+            parts.iter().map(|part| ((part.path.as_str(), part.version), part)).collect();
+        let mut found = Vec::new();
+        for ((path, version), part) in transcripts {
+            let held = connection
+                .prepare_cached("SELECT pieces FROM holdings WHERE path = ?1 AND version = ?2")?
+                .query_row(params![path, version], |row| pieces(row.get_ref(0)?.as_blob()?))
+                .optional()?;
+            let starts =
+                held.unwrap_or_default().iter().map(|p| (p.starts, mine.contains(p.id().0.as_str()))).collect();
+            found.push(Spawning { recorded: part.recorded.clone(), starts });
+        }
+        Ok(found)
+    }
+
+    /// Whether a subagent that began at a moment was spawned by the session: by the last piece that had begun then.
+    fn spawned(&self, from: Option<Timestamp>) -> bool {
+        let before = self.starts.iter().rfind(|(starts, _)| *starts <= from);
+        before.or(self.starts.first()).is_none_or(|(_, mine)| *mine)
+    }
+}
+
+/// Adds what the subagents of sessions used: from their own transcripts, or from the progress records of those that
+/// have none.
+fn add_subagents(connection: &Connection, rows: &mut [Row]) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "SELECT agent, from_ms, facts ->> '$.tokens.tokens', facts ->> '$.tokens.cost_usd' FROM sessions
+         WHERE kind = 'subagent' AND recorded = ?1",
+    )?;
+    let mut spawns = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM sessions WHERE kind = 'subagent' AND recorded = ?1)")?;
+    let joined: HashSet<String> = connection
+        .prepare_cached("SELECT session FROM joined")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for row in rows.iter_mut().filter(|row| row.session.kind == SessionKind::Main) {
+        let mut recorded = HashSet::new();
+        let is_spawning = joined.contains(&row.session.id.0)
+            || !row.session.recorded.is_empty()
+                && spawns.query_row([&row.session.recorded], |row| row.get::<_, bool>(0))?;
+        for transcript in if is_spawning { Spawning::of(connection, row)? } else { Vec::new() } {
+            let mut children = statement.query([&transcript.recorded])?;
+            while let Some(child) = children.next()? {
+                if !transcript.spawned(child.get::<_, Option<i64>>(1)?.map(Timestamp)) {
+                    continue;
+                }
+                recorded.extend(child.get::<_, Option<String>>(0)?);
+                let read = |column: usize| child.get::<_, Option<String>>(column);
+                let tokens: Option<Tokens> = read(2)?.and_then(|json| serde_json::from_str(&json).ok());
+                let cost: Option<Cost> = read(3)?.and_then(|json| serde_json::from_str(&json).ok());
+                row.with_subagents.add(&tokens.unwrap_or_default(), &cost.unwrap_or_default());
+            }
+        }
+        for (agent, (tokens, cost)) in &row.session.progress {
+            if !recorded.contains(agent) {
+                row.with_subagents.add(tokens, cost);
+            }
+        }
+    }
+    Ok(())
+}

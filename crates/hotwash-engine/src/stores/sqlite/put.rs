@@ -1,0 +1,413 @@
+//! Writing: transcripts with their sessions and grades, copies and joins once they are settled.
+
+use super::error::json_error;
+use super::files::pieces;
+use super::{Result, Store};
+use crate::stores::{Entry, Graded, Joined, Role};
+use hotwash_core::outcomes::{self, Outcome};
+use hotwash_core::rework::{Fingerprint, Rework, repository};
+use hotwash_core::scores::{Grade, Overall, Provenance, Reading, Score, offline};
+use hotwash_core::sessions::{Piece, Session, SessionId, SessionKind};
+use rusqlite::{OptionalExtension, Transaction, params};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Store {
+    /// Keeps transcripts with their sessions and grades, all or none of them. Until they are settled it is open whose
+    /// the events are that they share with others, and which of their pieces belong together.
+    pub fn put(&mut self, entries: &[Entry]) -> Result<()> {
+        self.write(|transaction| {
+            let mut mark =
+                transaction.prepare_cached("INSERT OR REPLACE INTO unsettled (path, mark) VALUES (?1, random())")?;
+            for entry in entries.iter().filter(|entry| !entry.keys.is_empty() || !entry.pieces.is_empty()) {
+                mark.execute([&entry.file.path])?;
+            }
+            put_entries(transaction, entries, Owner::Open)
+        })
+    }
+
+    /// Keeps transcripts without the events that are others', all or none of them. `copies` can no longer be read, and
+    /// all that was in them is others'.
+    pub fn put_own(&mut self, entries: &[Entry], copies: &[&str]) -> Result<()> {
+        self.write(|transaction| {
+            for path in copies {
+                transaction
+                    .prepare_cached("UPDATE files SET role = ?2, sessions = 0 WHERE path = ?1")?
+                    .execute([path, Role::Copy.name()])?;
+                let before = held(transaction, path, None)?;
+                transaction
+                    .prepare_cached("UPDATE holdings SET kind = '', pieces = ?2 WHERE path = ?1")?
+                    .execute(params![path, encode(&[])])?;
+                drop_stale(transaction, path, &before)?;
+            }
+            put_entries(transaction, entries, Owner::Known)
+        })
+    }
+
+    /// Keeps sessions that are made of several pieces, and puts back `single` ones, given with their places, that no
+    /// longer are; all or none of them.
+    pub fn put_joined(&mut self, joined: &[Joined], single: &[(Graded, String, u32)]) -> Result<()> {
+        self.write(|transaction| {
+            for (graded, path, version) in single {
+                transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&graded.session.id.0])?;
+                put_session(transaction, graded, path, *version, "OR REPLACE")?;
+            }
+            for Joined { graded, parts } in joined {
+                let Some(first) = parts.first() else { continue };
+                put_session(transaction, graded, &first.path, first.version, "OR REPLACE")?;
+                let json = serde_json::to_string(parts).map_err(|error| json_error(&error))?;
+                transaction
+                    .prepare_cached("INSERT OR REPLACE INTO joined (session, parts) VALUES (?1, ?2)")?
+                    .execute([&graded.session.id.0, &json])?;
+                // Their grades stay: should they be parted again, what was paid for is there.
+                for part in &parts[1..] {
+                    transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&part.id.0])?;
+                    transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([&part.id.0])?;
+                    transaction.prepare_cached("DELETE FROM prints WHERE session = ?1")?.execute([&part.id.0])?;
+                }
+            }
+            let paths = joined
+                .iter()
+                .flat_map(|joined| joined.parts.iter().map(|part| part.path.as_str()))
+                .chain(single.iter().map(|(_, path, _)| path.as_str()));
+            let mut recount = transaction.prepare_cached(
+                "UPDATE files SET sessions = (SELECT count(*) FROM sessions s
+                     WHERE s.path = files.path AND s.version = files.version) WHERE path = ?1",
+            )?;
+            let paths: BTreeSet<&str> = paths.collect();
+            paths.into_iter().try_for_each(|path| recount.execute([path]).map(drop))
+        })
+    }
+
+    /// Nothing is open any more about these transcripts, unless they were put again since they were marked so.
+    pub fn settled(&mut self, marks: &BTreeMap<String, i64>) -> Result<()> {
+        self.write(|transaction| {
+            let mut unmark = transaction.prepare_cached("DELETE FROM unsettled WHERE path = ?1 AND mark = ?2")?;
+            marks.iter().try_for_each(|(path, mark)| unmark.execute(params![path, mark]).map(drop))
+        })
+    }
+
+    /// Keeps grades of sessions that are already there, all or none of them.
+    pub fn put_grades(&mut self, grades: &[(SessionId, Grade)]) -> Result<()> {
+        self.write(|transaction| grades.iter().try_for_each(|(id, grade)| put_grade(transaction, id, grade)))
+    }
+
+    /// Keeps outcomes of sessions that are already there, all or none of them.
+    pub fn put_outcomes(&mut self, outcomes: &[(SessionId, Outcome)]) -> Result<()> {
+        self.write(|transaction| {
+            outcomes.iter().try_for_each(|(id, outcome)| put_outcome(transaction, id, outcome))
+        })
+    }
+
+    /// Notes that the offline judge has judged every session by this rubric, and its outcome.
+    pub fn complete(&mut self, rubric_hash: &str) -> Result<()> {
+        let open = self.read(|connection| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM origins WHERE rubric_hash IN (?1, ?2) AND complete = 0)";
+            connection.query_row(sql, [rubric_hash, &outcome_provenance().rubric_hash], |row| row.get::<_, bool>(0))
+        })?;
+        if !open {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            let mut statement = transaction.prepare_cached(
+                "UPDATE origins SET complete = 1 WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3",
+            )?;
+            let outcome = outcome_provenance();
+            statement.execute([rubric_hash, offline::JUDGE, offline::VERSION])?;
+            statement.execute([&outcome.rubric_hash, &outcome.judge, &outcome.judge_version]).map(drop)
+        })
+    }
+
+    /// Keeps what became of the work of sessions: for each, what later ones did to it, or nothing.
+    pub fn put_rework(&mut self, all: &[(SessionId, Option<Rework>)]) -> Result<()> {
+        self.write(|transaction| {
+            for (SessionId(id), rework) in all {
+                let Some(rework) = rework else {
+                    transaction.prepare_cached("DELETE FROM rework WHERE session = ?1")?.execute([id])?;
+                    continue;
+                };
+                let json = serde_json::to_string(rework).map_err(|error| json_error(&error))?;
+                transaction
+                    .prepare_cached("INSERT OR REPLACE INTO rework (session, reworked, detail) VALUES (?1, ?2, ?3)")?
+                    .execute(params![id, rework.reworked, json])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Whether it is known whose the events are that transcripts share.
+#[derive(Clone, Copy, PartialEq)]
+enum Owner {
+    Known,
+    Open,
+}
+
+fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -> rusqlite::Result<()> {
+    let mut stale = Vec::new();
+    for entry in entries {
+        let ids = put_entry(transaction, entry, owner)?;
+        if !ids.is_empty() {
+            stale.push((ids, &entry.file.path));
+        }
+    }
+    // Judged under other origins they are not.
+    let provenances = entries.iter().flat_map(|entry| &entry.sessions).filter_map(|graded| graded.grade.scores.first());
+    if let Some(score) = provenances.last() {
+        let (grade, outcome) = (origin(transaction, &score.provenance)?, origin(transaction, &outcome_provenance())?);
+        transaction
+            .prepare_cached("UPDATE origins SET complete = 0 WHERE complete = 1 AND id NOT IN (?1, ?2)")?
+            .execute([grade, outcome])?;
+    }
+    // Last, because another entry may have taken a session over: then its grades, which may have been paid for, stay.
+    stale.iter().try_for_each(|(ids, path)| drop_stale(transaction, path, ids))
+}
+
+/// Removes sessions that a transcript had before, with their grades, unless somebody else has them now.
+fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> rusqlite::Result<()> {
+    for SessionId(id) in ids {
+        let dropped = transaction
+            .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND path = ?2")?
+            .execute([id.as_str(), path])?;
+        if dropped > 0 {
+            for table in ["joined", "grades", "outcomes", "prints", "rework"] {
+                transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keeps a transcript. Says which sessions it had before that are no longer its own.
+fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusqlite::Result<Vec<SessionId>> {
+    let Entry { file, role, is_new, reading, keys, pieces, sessions } = entry;
+    // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
+    let mut stale = if *is_new { Vec::new() } else { held(transaction, &file.path, Some(file.version))? };
+    stale.retain(|id| !sessions.iter().any(|graded| graded.session.id == *id));
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading,
+             sessions) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?
+        .execute(params![
+            file.path,
+            file.inode as i64,
+            file.size as i64,
+            file.mtime_ns,
+            file.offset as i64,
+            file.tail as i64,
+            file.decoder,
+            file.version,
+            role.name(),
+            reading,
+            sessions.len() as i64,
+        ])?;
+    if keys.is_empty() && pieces.is_empty() {
+        if !*is_new {
+            transaction
+                .prepare_cached("DELETE FROM holdings WHERE path = ?1 AND version = ?2")?
+                .execute(params![file.path, file.version])?;
+        }
+    } else {
+        let blob: Vec<u8> = keys.iter().flat_map(|key| key.0.to_le_bytes()).collect();
+        let kind = role.session().map_or("", |kind| kind.name());
+        transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO holdings (path, version, kind, keys, pieces) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![file.path, file.version, kind, blob, encode(pieces)])?;
+    }
+    for graded in sessions {
+        let (path, version) = (&file.path, file.version);
+        if owner == Owner::Known || put_session(transaction, graded, path, version, "OR IGNORE")? == 0 {
+            // A session that another transcript holds too is left alone until it is known whose it is.
+            if owner == Owner::Known || !is_held_elsewhere(transaction, &graded.session.id, path)? {
+                put_session(transaction, graded, path, version, "OR REPLACE")?;
+            }
+        }
+    }
+    Ok(stale)
+}
+
+/// The sessions that a transcript has given, by its pieces; in all its versions where none is named.
+fn held(transaction: &Transaction<'_>, path: &str, version: Option<u32>) -> rusqlite::Result<Vec<SessionId>> {
+    let sql = "SELECT pieces FROM holdings WHERE path = ?1 AND (?2 IS NULL OR version = ?2)";
+    let mut statement = transaction.prepare_cached(sql)?;
+    let mut rows = statement.query(params![path, version])?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        ids.extend(pieces(row.get_ref(0)?.as_blob()?)?.iter().map(Piece::id));
+    }
+    Ok(ids)
+}
+
+/// Whether another transcript that holds a session still counts it as its own.
+fn is_held_elsewhere(transaction: &Transaction<'_>, id: &SessionId, path: &str) -> rusqlite::Result<bool> {
+    let other: Option<(String, u32)> = transaction
+        .prepare_cached("SELECT path, version FROM sessions WHERE id = ?1 AND path != ?2")?
+        .query_row([&id.0, path], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    match other {
+        Some((other, version)) => Ok(held(transaction, &other, Some(version))?.contains(id)),
+        None => Ok(false),
+    }
+}
+
+/// Keeps a session with its grade. Says whether it was put: `OR IGNORE` leaves one alone that is there.
+fn put_session(
+    transaction: &Transaction<'_>,
+    graded: &Graded,
+    path: &str,
+    version: u32,
+    or: &str,
+) -> rusqlite::Result<usize> {
+    let Graded { session, grade, outcome, print } = graded;
+    let progress = serde_json::to_string(&session.progress).unwrap_or_else(|_| "{}".into());
+    let put = transaction
+        .prepare_cached(&format!(
+            "INSERT {or} INTO sessions (id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms,
+             open, summary, facts, progress) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+        ))?
+        .execute(params![
+            session.id.0,
+            path,
+            version,
+            session.kind.name(),
+            session.recorded,
+            session.agent,
+            session.project.as_str(),
+            session.title.as_str(),
+            session.facts.get().tokens.models.first().map_or("", String::as_str),
+            session.from.map(|at| at.0),
+            session.to.map(|at| at.0),
+            session.open,
+            session.summary.as_str(),
+            session.facts.get().stored(),
+            progress
+        ])?;
+    if put > 0 {
+        put_grade(transaction, &session.id, grade)?;
+        put_outcome(transaction, &session.id, outcome)?;
+        put_print(transaction, session, print)?;
+    }
+    Ok(put)
+}
+
+/// Keeps the outcome of a session by the offline judge.
+fn put_outcome(transaction: &Transaction<'_>, id: &SessionId, outcome: &Outcome) -> rusqlite::Result<()> {
+    let origin = origin(transaction, &outcome_provenance())?;
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO outcomes (origin, session, substance, intent, status, goal, evidence, lack,
+             probability, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute(params![
+            origin,
+            id.0,
+            outcome.substance.passes(),
+            outcome.intended.intent.name(),
+            word(&outcome.status),
+            word(&outcome.goal),
+            word(&outcome.evidence),
+            outcome.lack.as_ref().map(word),
+            outcome.probability,
+            serde_json::to_string(outcome).map_err(|error| json_error(&error))?,
+        ])?;
+    Ok(())
+}
+
+/// The name of a plain enum's value, as it is serialised.
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+/// Where outcomes of the offline judge come from.
+pub(super) fn outcome_provenance() -> Provenance {
+    Provenance {
+        judge: offline::JUDGE.into(),
+        judge_version: outcomes::VERSION.into(),
+        model: None,
+        rubric: "outcome".into(),
+        rubric_hash: "outcome".into(),
+        prompt_hash: None,
+    }
+}
+
+/// Keeps the fingerprint of a person's session, if it changed anything.
+fn put_print(transaction: &Transaction<'_>, session: &Session, print: &Fingerprint) -> rusqlite::Result<()> {
+    let (Some(from), Some(to), SessionKind::Main, false) = (session.from, session.to, session.kind, print.is_empty())
+    else {
+        transaction.prepare_cached("DELETE FROM prints WHERE session = ?1")?.execute([&session.id.0])?;
+        return Ok(());
+    };
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO prints (session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![session.id.0, repository(session.project.as_str()), from.0, to.0, print.to_bytes()])?;
+    Ok(())
+}
+
+fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> rusqlite::Result<()> {
+    let Some(Score { provenance, .. }) = grade.scores.first() else {
+        return Ok(());
+    };
+    let origin = origin(transaction, provenance)?;
+    let (thousandths, tier) = match &grade.overall {
+        Overall::Graded { thousandths, tier, .. } => (Some(*thousandths), Some(tier)),
+        Overall::TooFew { .. } => (None, None),
+    };
+    let json = |error: &serde_json::Error| json_error(error);
+    let readings: Vec<(&str, &Reading)> =
+        grade.scores.iter().map(|score| (score.dimension.as_str(), &score.reading)).collect();
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO grades (origin, session, thousandths, tier, overall, readings)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            origin,
+            id.0,
+            thousandths,
+            tier,
+            serde_json::to_string(&grade.overall).map_err(|error| json(&error))?,
+            serde_json::to_string(&readings).map_err(|error| json(&error))?
+        ])?;
+    Ok(())
+}
+
+/// The number under which it is kept where a grade comes from.
+fn origin(transaction: &Transaction<'_>, provenance: &Provenance) -> rusqlite::Result<i64> {
+    let Provenance { judge, judge_version, model, rubric, rubric_hash, prompt_hash } = provenance;
+    let key = params![
+        rubric_hash,
+        judge,
+        judge_version,
+        model.as_deref().unwrap_or_default(),
+        prompt_hash.as_deref().unwrap_or_default(),
+        rubric
+    ];
+    let known = transaction
+        .prepare_cached(
+            "SELECT id FROM origins WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3 AND model = ?4
+             AND prompt_hash = ?5 AND rubric = ?6",
+        )?
+        .query_row(key, |row| row.get(0))
+        .optional()?;
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    transaction
+        .prepare_cached(
+            "INSERT INTO origins (rubric_hash, judge, judge_version, model, prompt_hash, rubric, complete)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
+        )?
+        .execute(key)?;
+    Ok(transaction.last_insert_rowid())
+}
+
+fn encode(pieces: &[Piece]) -> Vec<u8> {
+    postcard::to_allocvec(pieces).unwrap_or_default()
+}

@@ -1,0 +1,191 @@
+//! Sessions across transcripts: cut, joined, parted again, and the same whatever the order of arrival.
+
+use crate::support::{Case, Talk};
+use hotwash_core::sessions::Opening;
+use hotwash_engine::stores::{Row, StoredPart};
+use proptest::prelude::*;
+use serde_json::json;
+
+/// A turn in which a file is changed; two minutes and one more for the prompt.
+fn turn(talk: Talk, id: &str, file: &str) -> Talk {
+    let input = json!({"file_path": format!("/srv/orchard/{file}"), "old_string": "a", "new_string": "b"});
+    talk.prompt(id, "now change the next thing").call(&format!("{id}c"), "Edit", &input, "done")
+}
+
+fn commit(talk: Talk, id: &str) -> Talk {
+    talk.call(id, "Bash", &json!({"command": "git commit -am done"}), "[main 1234567] done")
+}
+
+fn clear(talk: Talk, id: &str) -> Talk {
+    talk.record(id, json!({"type": "user", "message": {"content": "<command-name>/clear</command-name>"}}))
+}
+
+fn parts(case: &Case, row: &Row) -> Vec<StoredPart> {
+    case.open().parts(row).unwrap()
+}
+
+#[test]
+fn prism_a_commit_ends_a_session_and_the_next_one_rejoins_where_it_goes_on() {
+    let first = commit(turn(Talk::new("s1"), "a", "soil.rs"), "b");
+    for (file, sessions) in [("soil.rs", 1), ("rain.rs", 2)] {
+        let case = Case::with(&[("p/a.jsonl", turn(first.fork("s1"), "c", file).text())]);
+        case.ingest();
+        let rows = case.sessions();
+        assert_eq!(rows.len(), sessions, "{file}");
+        let last = parts(&case, &rows[0]).pop().unwrap();
+        assert!(matches!(last.opened, Opening::Commit { .. }));
+        assert_eq!(last.joined.is_some(), sessions == 1);
+        let edits: u64 = rows.iter().map(|row| row.session.facts.get().edits.edit_calls_ok.count()).sum();
+        assert_eq!(edits, 2);
+        assert!(rows[0].session.open);
+        assert_eq!(rows.iter().filter(|row| row.session.open).count(), 1, "the last one of a transcript is open");
+    }
+}
+
+#[test]
+fn prism_a_clear_begins_a_transcript_that_rejoins_and_is_graded_as_one() {
+    let first = turn(Talk::new("s1"), "a", "soil.rs");
+    let second = turn(clear(Talk::new("s2").later(9), "b0"), "b", "soil.rs");
+    let case = Case::with(&[("p/1.jsonl", first.text()), ("p/2.jsonl", second.text())]);
+    case.ingest();
+    let [row] = &case.sessions()[..] else { panic!("not one session") };
+    let facts = row.session.facts.get();
+    assert_eq!((facts.prompts.turns, facts.edits.edit_calls_ok.count()), (2, 2));
+    let events: Vec<String> = facts.prompts.human_prompts.0.iter().map(ToString::to_string).collect();
+    assert_eq!(events, ["e1", "e2.2"], "events of the second transcript say so");
+    let parts = parts(&case, row);
+    assert_eq!(parts[1].opened.to_string(), "the context was wiped by /clear (e2.1)");
+    assert_eq!((parts[0].recorded.as_str(), parts[1].recorded.as_str()), ("s1", "s2"));
+
+    // Another transcript turns up that lies between them: they are two again, and it is a third.
+    let between = turn(Talk::new("s3").later(4), "d", "rain.rs");
+    case.write("p/3.jsonl", between.text());
+    case.ingest();
+    assert_eq!(case.sessions().len(), 3);
+    assert!(case.open().joined().unwrap().is_empty());
+    let turns: Vec<u64> = case.sessions().iter().map(|row| row.session.facts.get().prompts.turns).collect();
+    assert_eq!(turns, [1, 1, 1]);
+}
+
+#[test]
+fn prism_a_joined_session_grows_with_its_last_piece() {
+    let first = turn(Talk::new("s1"), "a", "soil.rs");
+    let second = turn(Talk::new("s2").later(5), "b", "soil.rs");
+    let case = Case::with(&[("p/1.jsonl", first.text()), ("p/2.jsonl", second.text())]);
+    case.ingest();
+    let id = case.sessions()[0].session.id.clone();
+    case.write("p/2.jsonl", turn(second, "c", "soil.rs").text());
+    case.ingest();
+    let [row] = &case.sessions()[..] else { panic!("not one session") };
+    assert_eq!((&row.session.id, row.session.facts.get().prompts.turns), (&id, 3));
+}
+
+#[test]
+fn prism_subagents_follow_the_piece_that_spawned_them() {
+    let main = turn(commit(turn(Talk::new("s1"), "a", "soil.rs"), "b"), "c", "rain.rs");
+    let early = Talk::subagent("s1", "early").later(1).prompt("x1", "look").says("x2", "seen");
+    let late = Talk::subagent("s1", "late").later(6).prompt("y1", "look").says("y2", "seen");
+    let case = Case::with(&[
+        ("p/s1.jsonl", main.text()),
+        ("p/s1/subagents/agent-early.jsonl", early.text()),
+        ("p/s1/subagents/agent-late.jsonl", late.text()),
+    ]);
+    case.ingest();
+    let rows: Vec<Row> = case.sessions().into_iter().filter(|row| row.session.agent.is_none()).collect();
+    assert_eq!(rows.len(), 2);
+    for (row, agent) in rows.iter().zip(["late", "early"]) {
+        let children = case.open().subagents(row, "").unwrap();
+        let agents: Vec<_> = children.iter().filter_map(|child| child.session.agent.as_deref()).collect();
+        assert_eq!(agents, [agent]);
+        assert_eq!(row.with_subagents.subagents, 1);
+    }
+}
+
+/// What happens in a transcript.
+#[derive(Clone, Debug)]
+enum Act {
+    Edit(u8),
+    Commit,
+    Clear,
+    Pause(u32),
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        4 => (0u8..3).prop_map(Act::Edit),
+        2 => Just(Act::Commit),
+        1 => Just(Act::Clear),
+        1 => (1u32..12).prop_map(Act::Pause),
+    ];
+    proptest::collection::vec(act, 1..6)
+}
+
+/// Transcripts, each with a start and some acts; the last may be a fork of the first.
+fn transcripts() -> impl Strategy<Value = Vec<String>> {
+    (proptest::collection::vec((0u32..40, acts()), 1..5), any::<bool>()).prop_map(|(all, forks)| {
+        let write = |name: String, mut talk: Talk, acts: &[Act]| {
+            for (at, act) in acts.iter().enumerate() {
+                let id = format!("{name}-{at}");
+                talk = match act {
+                    Act::Edit(file) => turn(talk, &id, &format!("{file}.rs")),
+                    Act::Commit => commit(talk, &id),
+                    Act::Clear => clear(talk, &id),
+                    Act::Pause(minutes) => talk.later(*minutes),
+                };
+            }
+            talk
+        };
+        let mut talks: Vec<Talk> = all
+            .iter()
+            .enumerate()
+            .map(|(at, (start, acts))| write(format!("t{at}"), Talk::new(&format!("s{at}")).later(*start), acts))
+            .collect();
+        if forks {
+            talks.push(write("f".into(), talks[0].fork("fork").later(3), &[Act::Edit(0), Act::Commit, Act::Edit(1)]));
+        }
+        talks.iter().map(|talk| talk.text().to_owned()).collect()
+    })
+}
+
+fn all_at_once(transcripts: &[String]) -> Case {
+    let case = Case::new();
+    for (at, text) in transcripts.iter().enumerate() {
+        case.write(&format!("p/{at}.jsonl"), text);
+    }
+    case.ingest();
+    case
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn prism_any_order_of_arrival_gives_the_same_sessions(transcripts in transcripts(), turned in 0usize..5) {
+        let expected = all_at_once(&transcripts).told();
+        let case = Case::new();
+        let mut order: Vec<usize> = (0..transcripts.len()).collect();
+        order.rotate_left(turned % transcripts.len());
+        for at in order {
+            case.write(&format!("p/{at}.jsonl"), &transcripts[at]);
+            case.ingest();
+        }
+        prop_assert_eq!(case.told(), expected);
+    }
+
+    #[test]
+    fn prism_transcripts_that_grow_give_the_same_sessions(transcripts in transcripts(), steps in 1usize..4) {
+        let expected = all_at_once(&transcripts).told();
+        let case = Case::new();
+        for step in 1..=steps {
+            for (at, text) in transcripts.iter().enumerate() {
+                let lines: Vec<&str> = text.split_inclusive('\n').collect();
+                let some = if step == steps { lines.len() } else { lines.len() * step / steps };
+                if some > 0 {
+                    case.write(&format!("p/{at}.jsonl"), lines[..some].concat());
+                }
+                case.ingest();
+            }
+        }
+        prop_assert_eq!(case.told(), expected);
+    }
+}
