@@ -112,6 +112,8 @@ pub struct Heard {
     pub symptom: bool,
     /// How it takes what was done.
     pub reaction: Option<Reaction>,
+    /// It takes note of what was done, and says nothing else.
+    pub acknowledged: bool,
     /// It gives leave to do what was proposed.
     pub go_ahead: bool,
     /// It wants the work committed, pushed or put up for merging.
@@ -125,6 +127,7 @@ pub struct Heard {
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
     Reaction(Reaction),
+    Acknowledged,
     GoAhead,
     Commit,
     TestsLater,
@@ -145,6 +148,7 @@ impl Meaning {
             "broken" => Meaning::Reaction(Reaction::Broken),
             "corrected" => Meaning::Reaction(Reaction::Corrected),
             "abandoned" => Meaning::Reaction(Reaction::Abandoned),
+            "acknowledged" => Meaning::Acknowledged,
             "go_ahead" => Meaning::GoAhead,
             "commit" => Meaning::Commit,
             "tests_later" => Meaning::TestsLater,
@@ -159,6 +163,8 @@ impl Meaning {
 const SHORT: usize = 160;
 /// "Thanks" at the end of a request is a courtesy; at its beginning it is a word on what was done.
 const OPENING_BYTES: usize = 40;
+/// An "ok" with more behind it is about that.
+const TERSE: usize = 24;
 /// Leave to go on and wishes to commit are short, too.
 const BRIEF: usize = 240;
 
@@ -185,6 +191,7 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
                     complaint = Some(reaction);
                 }
             }
+            Meaning::Acknowledged => heard.acknowledged |= found.start == 0 && words.len() <= TERSE,
             Meaning::GoAhead => heard.go_ahead |= words.len() <= BRIEF && !turned_round(words, found.start),
             Meaning::Commit => heard.commit |= words.len() <= BRIEF && !turned_round(words, found.start),
             Meaning::TestsLater => heard.tests_later = true,
@@ -202,6 +209,7 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
     if heard.commit && matches!(heard.ask, Some(Ask::Change | Ask::SmallChange)) {
         heard.ask = None;
     }
+    heard.acknowledged &= heard.ask.is_none() && !heard.go_ahead;
     let accepts = accepted.filter(|at| heard.ask.is_none() || *at <= OPENING_BYTES).map(|_| Reaction::Accepted);
     heard.reaction = complaint.or(accepts);
     heard
@@ -241,15 +249,21 @@ struct Cue {
 
 /// What a prompt asks for, and whether it says that something is wrong, from its cues.
 fn asked(words: &str, mut cues: Vec<Cue>, hands_off: bool) -> (Option<Ask>, bool) {
-    // The longest cue at a place stands for it: "make sure" is no "make".
+    // The longest cue at a place stands for it: "make sure" is no "make", "write me a plan" no "write".
     cues.sort_unstable_by_key(|cue| (cue.start, std::cmp::Reverse(cue.end)));
-    let mut covered = 0;
+    let (mut hidden, mut taken) = (0, None);
     cues.retain(|cue| {
-        let counts = cue.start >= covered || cue.ask == Ask::Symptom;
-        if cue.manner == Manner::Void && counts {
-            covered = cue.end;
+        if cue.ask == Ask::Symptom {
+            return true;
         }
-        counts && cue.manner != Manner::Void && stands(words, cue)
+        if cue.start < hidden || taken == Some(cue.start) {
+            return false;
+        }
+        taken = Some(cue.start);
+        if cue.manner == Manner::Void {
+            hidden = cue.end;
+        }
+        cue.manner != Manner::Void && stands(words, cue)
     });
     let symptom = cues.iter().any(|cue| cue.ask == Ask::Symptom);
     let mut asks: Vec<Ask> = Vec::new();
@@ -265,7 +279,8 @@ fn asked(words: &str, mut cues: Vec<Cue>, hands_off: bool) -> (Option<Ask>, bool
             _ if cue.ask == Ask::Symptom => {}
             // A small thing tells more than a look.
             Manner::Soft => soft = soft.filter(|_| cue.ask != Ask::SmallChange).or(Some(cue.ask)),
-            _ if decided => {}
+            // "Find out why, and fix it" asks for both; "explain why we add and remove it" does not.
+            _ if decided && !(asks.last() == Some(&Ask::Investigation) && goes_on(words, cue)) => {}
             _ => {
                 asks.push(cue.ask);
                 decided = true;
@@ -290,7 +305,7 @@ fn weighed(asks: &[Ask], soft: Option<Ask>, symptom: bool, hands_off: bool) -> O
         Some(work) => return Some(work),
         None => {}
     }
-    match first(|ask| *ask == Ask::Investigation).or_else(|| first(|ask| *ask == Ask::Question)) {
+    match first(|ask| matches!(ask, Ask::Investigation | Ask::Question)) {
         Some(Ask::Question) if symptom => Some(Ask::Investigation),
         Some(wonders) => Some(wonders),
         None if symptom && !hands_off => Some(Ask::BugFix),
@@ -302,9 +317,15 @@ fn asks_on(words: &str) -> Option<Ask> {
     words.trim_end().ends_with(['?', '？']).then_some(Ask::Question)
 }
 
+fn goes_on(words: &str, cue: &Cue) -> bool {
+    const AND: &[&str] = &["and", "then", "und", "dann", "et", "puis", "y", "luego", "e", "depois"];
+    cue.ask != Ask::Question && before(words, cue.start, 1, AND)
+}
+
 /// "What we create" tells; "can we create" asks.
 fn told(words: &str, at: usize) -> bool {
-    const PRONOUNS: &[&str] = &["i", "you", "we", "they", "it", "he", "she"];
+    const PRONOUNS: &[&str] =
+        &["i", "you", "we", "they", "it", "he", "she", "i'll", "we'll", "they'll", "i've", "we've"];
     #[rustfmt::skip]
     const MODALS: &[&str] = &["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"];
     let mut before = sentence_before(words, at).split_whitespace().rev().map(bare);
@@ -407,6 +428,10 @@ mod tests {
             ("why does it fail?", Some(Investigation)),
             ("can you check if the hook is called? don't change anything", Some(Investigation)),
             ("find out where the time goes", Some(Investigation)),
+            ("find out why it is slow and fix it", Some(BugFix)),
+            ("explore the code, then write me a plan. No code yet.", Some(Plan)),
+            ("what does it do? and why twice?", Some(Question)),
+            ("makes sense, I'll write it up", None),
             ("can you review the change in this branch", Some(Review)),
             ("write a plan for the migration", Some(Plan)),
             ("let's brainstorm", Some(Plan)),

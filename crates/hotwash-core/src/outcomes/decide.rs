@@ -168,7 +168,7 @@ fn completed(facts: &Facts, intent: Intent, standing: &Standing) -> Option<Verdi
     let opening = prompts.human_prompts.0.first().copied();
     let accepted = standing.accepted.map(|word| {
         let (fact, text) = match word {
-            Word::After => ("followed_by", "the next prompt accepts the result"),
+            Word::After => ("completion_signals", "the next prompt accepts the result"),
             Word::At(event) if signals.completion_signals.0.contains(&event) => {
                 ("completion_signals", "the person accepted the result in words")
             }
