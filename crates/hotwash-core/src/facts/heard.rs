@@ -5,7 +5,7 @@
 //! "look at") yields to what is asked beside it. Of several sentences, one that wants work done outweighs one that
 //! wants to know.
 
-use super::phrases::{Found, Phrases, bare, before, behind, sentence_before, turned_round};
+use super::phrases::{Found, Phrases, bare, before, behind, sentence_ends, turned_round, words_before};
 use super::speech::Speech;
 use std::sync::LazyLock;
 
@@ -178,31 +178,29 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
     let mut complaint: Option<Reaction> = None;
     let (mut accepted, mut hands_off) = (None, false);
     let mut cues = Vec::new();
-    for found in MEANINGS.find(words) {
-        match found.meaning {
-            Meaning::Reaction(Reaction::Abandoned) if turned_round(words, found.start) => {}
-            Meaning::Reaction(Reaction::Accepted) => {
-                if short && accepted.is_none() && accepts(words, &found) {
-                    accepted = Some(found.start);
-                }
+    MEANINGS.find(words, |found| match found.meaning {
+        Meaning::Reaction(Reaction::Abandoned) if turned_round(words, found.start) => {}
+        Meaning::Reaction(Reaction::Accepted) => {
+            if short && accepted.is_none() && accepts(words, &found) {
+                accepted = Some(found.start);
             }
-            Meaning::Reaction(reaction) => {
-                if complaint.is_none_or(|known| weight(reaction) > weight(known)) {
-                    complaint = Some(reaction);
-                }
-            }
-            Meaning::Acknowledged => heard.acknowledged |= found.start == 0 && words.len() <= TERSE,
-            Meaning::GoAhead => heard.go_ahead |= words.len() <= BRIEF && !turned_round(words, found.start),
-            Meaning::Commit => heard.commit |= words.len() <= BRIEF && !turned_round(words, found.start),
-            Meaning::TestsLater => heard.tests_later = true,
-            Meaning::Limits => heard.limits = true,
-            Meaning::HandsOff => hands_off = true,
-            Meaning::Ask(ask, manner) => cues.push(Cue { ask, manner, start: found.start, end: found.end }),
         }
-    }
+        Meaning::Reaction(reaction) => {
+            if complaint.is_none_or(|known| weight(reaction) > weight(known)) {
+                complaint = Some(reaction);
+            }
+        }
+        Meaning::Acknowledged => heard.acknowledged |= found.start == 0 && words.len() <= TERSE,
+        Meaning::GoAhead => heard.go_ahead |= words.len() <= BRIEF && !turned_round(words, found.start),
+        Meaning::Commit => heard.commit |= words.len() <= BRIEF && !turned_round(words, found.start),
+        Meaning::TestsLater => heard.tests_later = true,
+        Meaning::Limits => heard.limits = true,
+        Meaning::HandsOff => hands_off = true,
+        Meaning::Ask(ask, manner) => cues.push(Cue { ask, manner, start: found.start, end: found.end }),
+    });
     // The shortest way to say it.
     heard.commit |= matches!(words.trim_end_matches(['.', '!']), "commit" | "push" | "merge" | "提交" | "コミット");
-    (heard.ask, heard.symptom) = asked(words, cues, hands_off);
+    (heard.ask, heard.symptom) = asked(words, &cues, hands_off);
     // "If I commit now, what happens?" wants to know.
     heard.commit &= !matches!(heard.ask, Some(Ask::Question | Ask::Investigation));
     // What goes with a commit ("and update the description") is no further work.
@@ -247,44 +245,36 @@ struct Cue {
     end: usize,
 }
 
-/// What a prompt asks for, and whether it says that something is wrong, from its cues.
-fn asked(words: &str, mut cues: Vec<Cue>, hands_off: bool) -> (Option<Ask>, bool) {
-    // The longest cue at a place stands for it: "make sure" is no "make", "write me a plan" no "write".
-    cues.sort_unstable_by_key(|cue| (cue.start, std::cmp::Reverse(cue.end)));
+/// What a prompt asks for, and whether it says that something is wrong, from its cues in order.
+fn asked(words: &str, cues: &[Cue], hands_off: bool) -> (Option<Ask>, bool) {
+    let mut asks: Vec<Ask> = Vec::new();
+    let (mut symptom, mut soft) = (false, None);
+    // Of the cues at one place the first is the longest and stands for it: "make sure" is no "make", "write me a plan"
+    // no "write".
     let (mut hidden, mut taken) = (0, None);
-    cues.retain(|cue| {
+    let (mut seen, mut decided) = (0, false);
+    for cue in cues {
         if cue.ask == Ask::Symptom {
-            return true;
+            symptom = true;
+            continue;
         }
         if cue.start < hidden || taken == Some(cue.start) {
-            return false;
+            continue;
         }
         taken = Some(cue.start);
-        if cue.manner == Manner::Void {
-            hidden = cue.end;
-        }
-        cue.manner != Manner::Void && stands(words, cue)
-    });
-    let symptom = cues.iter().any(|cue| cue.ask == Ask::Symptom);
-    let mut asks: Vec<Ask> = Vec::new();
-    let mut soft = None;
-    let mut sentence = usize::MAX;
-    let mut decided = false;
-    for cue in &cues {
-        let start = cue.start - sentence_before(words, cue.start).len();
-        if start != sentence {
-            (sentence, decided) = (start, false);
-        }
+        decided &= !sentence_ends(words, seen, cue.start);
+        seen = cue.start;
         match cue.manner {
-            _ if cue.ask == Ask::Symptom => {}
+            Manner::Void => hidden = cue.end,
             // A small thing tells more than a look.
             Manner::Soft => soft = soft.filter(|_| cue.ask != Ask::SmallChange).or(Some(cue.ask)),
             // "Find out why, and fix it" asks for both; "explain why we add and remove it" does not.
             _ if decided && !(asks.last() == Some(&Ask::Investigation) && goes_on(words, cue)) => {}
-            _ => {
+            _ if stands(words, cue) => {
                 asks.push(cue.ask);
                 decided = true;
             }
+            _ => {}
         }
     }
     if hands_off {
@@ -328,7 +318,7 @@ fn told(words: &str, at: usize) -> bool {
         &["i", "you", "we", "they", "it", "he", "she", "i'll", "we'll", "they'll", "i've", "we've"];
     #[rustfmt::skip]
     const MODALS: &[&str] = &["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"];
-    let mut before = sentence_before(words, at).split_whitespace().rev().map(bare);
+    let mut before = words_before(words, at);
     before.next().is_some_and(|word| PRONOUNS.contains(&word))
         && before.next().is_none_or(|word| !MODALS.contains(&word))
 }
@@ -348,10 +338,7 @@ fn stands(words: &str, cue: &Cue) -> bool {
     const CONDITIONS: &[&str] =
         &["if", "when", "don't", "not", "without", "never", "didn't", "did", "doesn't", "won't"];
     match cue.manner {
-        Manner::Lead => {
-            let mut before = sentence_before(words, cue.start).split_whitespace();
-            before.all(|word| FILLERS.contains(&bare(word)))
-        }
+        Manner::Lead => words_before(words, cue.start).all(|word| FILLERS.contains(&word)),
         Manner::Verb => {
             !before(words, cue.start, 1, ARTICLES)
                 && !told(words, cue.start)

@@ -121,7 +121,9 @@ fn failed(facts: &Facts, intended: &Intended, standing: &Standing) -> Option<Ver
             let text = "the last thing that was tried failed, and nothing was done about it".to_owned();
             add(Lack::Error, "unresolved_error_signals", text, &signals.unresolved_error_signals.0);
         }
-        if !signals.iteration_loop.is_empty() && ending.closing_excuse.is_none() {
+        // Against a claim, and with nobody there to contradict it, a loop leaves it open like any red end.
+        let contradicted = transcript.headless && ending.closing_claim.is_some();
+        if !signals.iteration_loop.is_empty() && ending.closing_excuse.is_none() && !contradicted {
             let tries = signals.iteration_loop.count();
             let text = format!("{tries} tries at the same file, each followed by a red run, and none green since");
             add(Lack::Loop, "iteration_loop", text, &signals.iteration_loop.0);
