@@ -5,7 +5,7 @@
 //! "look at") yields to what is asked beside it. Of several sentences, one that wants work done outweighs one that
 //! wants to know.
 
-use super::phrases::{Found, Phrases, bare, before, behind, sentence_ends, turned_round, words_before};
+use super::phrases::{Found, Phrases, among, bare, before, behind, sentence_ends, turned_round, words_before};
 use super::speech::Speech;
 use std::sync::LazyLock;
 
@@ -199,7 +199,7 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
         Meaning::Ask(ask, manner) => cues.push(Cue { ask, manner, start: found.start, end: found.end }),
     });
     // The shortest way to say it.
-    heard.commit |= matches!(words.trim_end_matches(['.', '!']), "commit" | "push" | "merge" | "提交" | "コミット");
+    heard.commit |= among(words.trim_end_matches(['.', '!']), &["commit", "push", "merge", "提交", "コミット"]);
     (heard.ask, heard.symptom) = asked(words, &cues, hands_off);
     // "If I commit now, what happens?" wants to know.
     heard.commit &= !matches!(heard.ask, Some(Ask::Question | Ask::Investigation));
@@ -230,7 +230,7 @@ fn accepts(words: &str, found: &Found<Meaning>) -> bool {
     const NOT: &[&str] = &["nicht", "kein", "keine", "not", "if", "wenn", "pas", "si", "to", "no", "não"];
     const BUT: &[&str] = &["but", "however", "except", "although", "aber", "mais", "pero", "mas", "sauf", "salvo"];
     let rest = words.get(found.end..).unwrap_or_default();
-    let but = rest.split_whitespace().any(|word| BUT.contains(&bare(word)));
+    let but = rest.split_whitespace().any(|word| among(bare(word), BUT));
     let but = but || ["但", "不过", "でも", "しかし", "けど"].iter().any(|word| rest.contains(word));
     !but && !turned_round(words, found.start)
         && !before(words, found.start, 2, WISHES)
@@ -319,8 +319,7 @@ fn told(words: &str, at: usize) -> bool {
     #[rustfmt::skip]
     const MODALS: &[&str] = &["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"];
     let mut before = words_before(words, at);
-    before.next().is_some_and(|word| PRONOUNS.contains(&word))
-        && before.next().is_none_or(|word| !MODALS.contains(&word))
+    before.next().is_some_and(|word| among(word, PRONOUNS)) && before.next().is_none_or(|word| !among(word, MODALS))
 }
 
 /// Whether a cue counts where it stands.
@@ -338,7 +337,7 @@ fn stands(words: &str, cue: &Cue) -> bool {
     const CONDITIONS: &[&str] =
         &["if", "when", "don't", "not", "without", "never", "didn't", "did", "doesn't", "won't"];
     match cue.manner {
-        Manner::Lead => words_before(words, cue.start).all(|word| FILLERS.contains(&word)),
+        Manner::Lead => words_before(words, cue.start).all(|word| among(word, FILLERS)),
         Manner::Verb => {
             !before(words, cue.start, 1, ARTICLES)
                 && !told(words, cue.start)

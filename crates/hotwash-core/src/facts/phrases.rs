@@ -10,7 +10,16 @@ use super::calls::KeyMap;
 pub(super) struct Phrases<M> {
     /// By the hash of the first word: where its phrases stand in the list, the longest first.
     by_word: KeyMap<u64, (u32, u32)>,
+    /// A bit for some bits of each of those hashes: most words of a text begin no phrase, and this tells soonest.
+    begins: Box<[u64; BEGINS]>,
     list: Vec<(&'static str, M)>,
+}
+
+const BEGINS: usize = 256;
+
+/// The place of a hash among the bits.
+fn bit(hash: u64) -> (usize, u64) {
+    ((hash >> 32) as usize % BEGINS, 1 << (hash >> 58))
 }
 
 /// A phrase that stands in some words.
@@ -32,21 +41,29 @@ impl<M: Copy> Phrases<M> {
             .collect();
         keyed.sort_by_key(|(word, phrase, _)| (*word, std::cmp::Reverse(phrase.len())));
         let mut by_word: KeyMap<u64, (u32, u32)> = KeyMap::default();
+        let mut begins = Box::new([0; BEGINS]);
         for (at, (word, ..)) in (0..).zip(&keyed) {
             by_word.entry(*word).or_insert((at, at)).1 = at + 1;
+            let (place, mask) = bit(*word);
+            begins[place] |= mask;
         }
-        Phrases { by_word, list: keyed.into_iter().map(|(_, phrase, meaning)| (phrase, meaning)).collect() }
+        Phrases { by_word, begins, list: keyed.into_iter().map(|(_, phrase, meaning)| (phrase, meaning)).collect() }
     }
 
-    /// Tells the phrases that stand in some words at word edges, in order, the longest first. The words are in lower
-    /// case.
+    /// Tells the phrases that stand in some words at word edges, in order, the longest first. What is not ASCII is in
+    /// lower case.
     pub(super) fn find(&self, words: &str, mut tell: impl FnMut(Found<M>)) {
         each_word(words, |start, hash| {
+            let (place, mask) = bit(hash);
+            if self.begins[place] & mask == 0 {
+                return;
+            }
             let Some(&(from, to)) = self.by_word.get(&hash) else { return };
-            let rest = &words.as_bytes()[start..];
             for &(phrase, meaning) in self.list.get(from as usize..to as usize).unwrap_or_default() {
                 let end = start + phrase.len();
-                if rest.starts_with(phrase.as_bytes()) && ends_at(words, phrase, end) {
+                let stands =
+                    words.as_bytes().get(start..end).is_some_and(|it| it.eq_ignore_ascii_case(phrase.as_bytes()));
+                if stands && ends_at(words, phrase, end) {
                     tell(Found { meaning, phrase, start, end });
                 }
             }
@@ -64,49 +81,52 @@ fn ends_at(words: &str, phrase: &str, end: usize) -> bool {
 /// Shows each word of a text with where it begins and its hash; an unspaced character is a word.
 fn each_word(words: &str, mut tell: impl FnMut(usize, u64)) {
     let bytes = words.as_bytes();
-    let mut word: Option<(usize, u64)> = None;
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let (size, inside) = if byte.is_ascii() {
-            (1, byte.is_ascii_alphanumeric())
-        } else {
-            let character = words.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
-            let size = character.len_utf8();
-            if is_unspaced(character) {
-                if let Some((start, hash)) = word.take() {
-                    tell(start, hash);
+    while at < bytes.len() {
+        let start = at;
+        let mut hash = SEED;
+        while let Some(&byte) = bytes.get(at) {
+            if byte.is_ascii() {
+                if !byte.is_ascii_alphanumeric() {
+                    break;
                 }
-                tell(at, hash_on(SEED, &bytes[at..at + size]));
+                hash = hash_on(hash, byte);
+                at += 1;
+                continue;
             }
-            (size, character.is_alphanumeric() && !is_unspaced(character))
-        };
-        if inside {
-            let (start, hash) = word.unwrap_or((at, SEED));
-            word = Some((start, hash_on(hash, &bytes[at..at + size])));
-        } else if let Some((start, hash)) = word.take() {
-            tell(start, hash);
+            let character = words.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
+            let alone = is_unspaced(character) && at == start;
+            if !character.is_alphanumeric() || is_unspaced(character) && !alone {
+                break;
+            }
+            let end = at + character.len_utf8();
+            hash = bytes[at..end].iter().fold(hash, |hash, byte| hash_on(hash, *byte));
+            at = end;
+            if alone {
+                break;
+            }
         }
-        at += size;
-    }
-    if let Some((start, hash)) = word {
-        tell(start, hash);
+        if at > start {
+            tell(start, hash);
+        } else {
+            // What is no letter: a character is never longer than what is left.
+            at += words.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+        }
     }
 }
 
 const SEED: u64 = 0xCBF2_9CE4_8422_2325;
 
-fn hash_on(hash: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
+/// ASCII letters in lower case; the bit is set in digits anyway.
+fn hash_on(hash: u64, byte: u8) -> u64 {
+    let byte = if byte.is_ascii() { byte | 0x20 } else { byte };
+    (hash ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 fn first_word(phrase: &str) -> u64 {
-    let mut first = None;
-    each_word(phrase, |start, hash| {
-        if start == 0 && first.is_none() {
-            first = Some(hash);
-        }
-    });
-    first.unwrap_or_default()
+    let alone = phrase.chars().next().filter(|first| is_unspaced(*first)).map(char::len_utf8);
+    let end = alone.or_else(|| phrase.find(|c: char| !c.is_alphanumeric() || is_unspaced(c))).unwrap_or(phrase.len());
+    phrase.bytes().take(end).fold(SEED, hash_on)
 }
 
 /// The phrases of a text with their section and language.
@@ -172,14 +192,19 @@ pub(super) fn turned_round(words: &str, start: usize) -> bool {
 
 /// Whether one of some words stands among the last `many` of a sentence before a place in it.
 pub(super) fn before(words: &str, at: usize, many: usize, list: &[&str]) -> bool {
-    words_before(words, at).take(many).any(|word| list.contains(&word))
+    words_before(words, at).take(many).any(|word| among(word, list))
 }
 
 /// Whether one of some words stands among the first `many` behind a place, in the same part of the sentence.
 pub(super) fn behind(words: &str, at: usize, many: usize, list: &[&str]) -> bool {
     let behind = words.get(at..).unwrap_or_default();
     let part = behind.split(['.', '!', '?', '\n', ';', ',']).next().unwrap_or_default();
-    part.split_whitespace().take(many).any(|word| list.contains(&bare(word)))
+    part.split_whitespace().take(many).any(|word| among(bare(word), list))
+}
+
+/// Whether a word is one of some words.
+pub(super) fn among(word: &str, list: &[&str]) -> bool {
+    list.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// A word without the signs around it.
