@@ -243,12 +243,14 @@ fn outcome(outcome: &Outcome, row: &Row, screen: &Screen, out: &mut String) {
             None => format!("{}: undecided offline", intent.singular()),
         },
     };
-    let substance = if outcome.substance.passes() { "" } else { "; too little happened to count" };
-    let rework = match &row.rework {
-        Some(rework) if rework.reworked => "; later sessions took it back",
-        _ => "",
-    };
-    let _ = writeln!(out, "\n{}  {}{substance}{rework}", style.heading("OUTCOME"), style.strong(&said));
+    let _ = writeln!(out, "\n{}  {}", style.heading("OUTCOME"), style.strong(&said));
+    if !outcome.substance.passes() {
+        item_lines("      ", "too little happened for it to count", &[], screen, out);
+    }
+    if row.rework.as_ref().is_some_and(|rework| rework.reworked) {
+        let text = format!("later sessions took it back: hotwash rework {}", row.session.id.short());
+        item_lines("      ", &text, &[], screen, out);
+    }
     for reason in &outcome.reasons {
         item_lines("      ", &reason.text, &reason.events, screen, out);
     }
