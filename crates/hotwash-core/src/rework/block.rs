@@ -2,8 +2,7 @@
 
 use super::commits::Commits;
 use super::fate::{Done, Hit, fate};
-use super::fingerprint::{Fingerprint, What};
-use super::lines::Line;
+use super::fingerprint::{Added, Fingerprint, What};
 use super::repository::FileKey;
 use super::rule::{Revert, Rework, Settings, Taken};
 use crate::sessions::{EventId, SessionId, Timestamp};
@@ -36,15 +35,11 @@ struct Target {
     slots: Vec<u32>,
 }
 
-/// A line that a session added.
+/// A line that is watched.
 #[derive(Debug)]
 struct Slot {
-    line: Line,
     target: u32,
-    /// When it was last changed by the session itself.
-    at: Timestamp,
-    /// The files it was added to, with the number of copies.
-    homes: Vec<(FileKey, i32)>,
+    added: Added,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,10 +58,10 @@ impl Block {
         for (rank, until, print) in targets {
             let target = block.targets.len() as u32;
             block.places.insert(rank, target);
-            block.slots.extend(added(&print).map(|(line, at, homes)| Slot { line, target, at, homes }));
+            block.slots.extend(print.added().into_iter().map(|added| Slot { target, added }));
             block.targets.push(Target { rank, until, print, slots: Vec::new() });
         }
-        block.slots.sort_by_key(|slot| (slot.line, slot.target));
+        block.slots.sort_by_key(|slot| (slot.added.line, slot.target));
         for (at, slot) in block.slots.iter().enumerate() {
             block.targets[slot.target as usize].slots.push(at as u32);
         }
@@ -75,7 +70,7 @@ impl Block {
         block.shift = 31 - bits;
         block.starts = Vec::with_capacity((1 << bits) + 1);
         for (at, slot) in block.slots.iter().enumerate() {
-            block.starts.resize((slot.line.number() >> block.shift) as usize + 1, at as u32);
+            block.starts.resize((slot.added.line.number() >> block.shift) as usize + 1, at as u32);
         }
         block.starts.resize((1 << bits) + 1, block.slots.len() as u32);
         block
@@ -89,9 +84,9 @@ impl Block {
             let near = self.starts[at]..self.starts[at + 1];
             for slot in near {
                 let it = &self.slots[slot as usize];
-                if it.line == change.line
+                if it.added.line == change.line
                     && Some(it.target) != own
-                    && it.at < change.at
+                    && it.added.at < change.at
                     && change.at <= self.targets[it.target as usize].until
                 {
                     let done = Done::Changed(file, change.net);
@@ -127,7 +122,7 @@ impl Block {
         let mut taken: Vec<BTreeMap<u32, (u32, Vec<EventId>)>> = vec![BTreeMap::new(); targets.len()];
         for hits in hits.chunk_by_mut(|a, b| a.slot == b.slot) {
             let Some(slot) = hits.first().and_then(|hit| slots.get(hit.slot as usize)) else { continue };
-            if let Some((rank, event)) = fate(&slot.homes, hits) {
+            if let Some((rank, event)) = fate(&slot.added.homes, hits) {
                 let (lines, events) = taken[slot.target as usize].entry(rank).or_default();
                 *lines += 1;
                 events.push(event);
@@ -183,7 +178,7 @@ impl Block {
 
     /// What was done to a line with its file, or with all files.
     fn hits_of(&self, target: &Target, slot: u32, file: Option<FileKey>, deed: &Deed) -> Vec<Hit> {
-        let it = &self.slots[slot as usize];
+        let it = &self.slots[slot as usize].added;
         let homes = it.homes.iter().map(|(home, _)| *home).filter(|home| file.is_none_or(|file| file == *home));
         let touches = |home: &FileKey| match deed.what {
             What::Discard(_) | What::DiscardAll => {
@@ -200,29 +195,4 @@ impl Block {
         let hit = |home| Hit { slot, rank: deed.rank, at: deed.at, event: deed.event, done: done(home) };
         if it.at < deed.at { homes.filter(touches).map(hit).collect() } else { Vec::new() }
     }
-}
-
-/// The lines that a session added: those of which there are more in all files together.
-fn added(print: &Fingerprint) -> impl Iterator<Item = (Line, Timestamp, Vec<(FileKey, i32)>)> {
-    let mut lines: Vec<_> = print.lines().map(|(file, change)| (change.line, file, change.net, change.at)).collect();
-    lines.sort_unstable();
-    let chunks: Vec<_> = lines.chunk_by(|a, b| a.0 == b.0).filter_map(sum).collect();
-    chunks.into_iter()
-}
-
-fn sum(changes: &[(Line, FileKey, i32, Timestamp)]) -> Option<(Line, Timestamp, Vec<(FileKey, i32)>)> {
-    let &(line, ..) = changes.first()?;
-    let net: i64 = changes.iter().map(|(_, _, net, _)| i64::from(*net)).sum();
-    if net <= 0 {
-        return None;
-    }
-    let at = changes.iter().map(|(.., at)| *at).max()?;
-    // Of a line that was also taken away elsewhere, only the rest was added.
-    let mut rest = net;
-    let mut homes = Vec::new();
-    for &(_, file, net, _) in changes.iter().filter(|(_, _, net, _)| *net > 0) {
-        homes.push((file, i64::from(net).min(rest).max(0) as i32));
-        rest -= i64::from(net);
-    }
-    Some((line, at, homes))
 }

@@ -52,6 +52,17 @@ pub struct LineChange {
     pub at: Timestamp,
 }
 
+/// A line that a session added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The line.
+    pub line: Line,
+    /// When the session last changed it.
+    pub at: Timestamp,
+    /// The files that it was added to, with the number of copies.
+    pub homes: Vec<(FileKey, i32)>,
+}
+
 /// Something done with git, or to a whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Act {
@@ -195,6 +206,27 @@ impl Fingerprint {
             }
         }
         self.files.retain(|file| file.created || !file.lines.is_empty());
+    }
+
+    /// The lines that the session added: those of which there are more now, in all files together. What it moved from one
+    /// file to another it did not add.
+    pub fn added(&self) -> Vec<Added> {
+        let mut lines: Vec<_> = self.lines().map(|(file, change)| (change.line, file, change.net, change.at)).collect();
+        lines.sort_unstable();
+        let sum = |changes: &[(Line, FileKey, i32, Timestamp)]| {
+            let mut rest: i64 = changes.iter().map(|(_, _, net, _)| i64::from(*net)).sum();
+            let (line, at) = (changes.first()?.0, changes.iter().map(|(.., at)| *at).max()?);
+            let mut homes = Vec::new();
+            for &(_, file, net, _) in changes.iter().filter(|(_, _, net, _)| *net > 0) {
+                let copies = i64::from(net).min(rest);
+                if copies > 0 {
+                    homes.push((file, copies as i32));
+                    rest -= copies;
+                }
+            }
+            (!homes.is_empty()).then_some(Added { line, at, homes })
+        };
+        lines.chunk_by(|a, b| a.0 == b.0).filter_map(sum).collect()
     }
 
     /// All lines that changed, with their files.

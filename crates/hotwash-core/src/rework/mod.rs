@@ -30,7 +30,9 @@ mod rule;
 
 pub(crate) use changes::Changes;
 pub use encoding::Unreadable;
-pub use fingerprint::{ACTS_KEPT, Act, CommitId, FileChange, Fingerprint, LINES_KEPT, LineChange, Subject, What};
+pub use fingerprint::{
+    ACTS_KEPT, Act, Added, CommitId, FileChange, Fingerprint, LINES_KEPT, LineChange, Subject, What,
+};
 pub use lines::{Line, each_line};
 pub use repository::{FileKey, repository, within, working_tree};
 pub use rule::{Placed, Revert, Rework, Settings, Taken, affected, rework};
