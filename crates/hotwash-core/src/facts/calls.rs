@@ -5,6 +5,7 @@
 
 use crate::sessions::{Call, EventId, Key, Kind, Outcome, Timestamp, Tool};
 use crate::sessions::{Event, Origin};
+use crate::shell;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -49,8 +50,8 @@ pub struct OpenCall {
     pub name: Box<str>,
     /// The file, absolute; empty where there is none.
     pub path: Box<str>,
-    /// The shell command.
-    pub command: Box<str>,
+    /// What the shell command does.
+    pub command: shell::Command,
     /// What is searched for.
     pub pattern: Box<str>,
     /// The skill or kind of subagent.
@@ -69,6 +70,10 @@ impl OpenCall {
     fn new(origin: &Origin<'_>, call: &Call<'_>) -> OpenCall {
         let boxed = |text: crate::text::Text<'_>| -> Box<str> { text.to_str().into() };
         let path = if call.input.path.is_empty() { Box::default() } else { absolute(origin, call) };
+        let command = match call.tool {
+            Tool::Shell => shell::Command::read(&call.input.command.to_str()),
+            _ => shell::Command::default(),
+        };
         OpenCall {
             id: origin.id,
             key: call.key,
@@ -76,7 +81,7 @@ impl OpenCall {
             tool: call.tool,
             name: boxed(call.name),
             path,
-            command: boxed(call.input.command),
+            command,
             pattern: boxed(call.input.pattern),
             which: boxed(call.input.which),
             range: (call.input.offset, call.input.limit),

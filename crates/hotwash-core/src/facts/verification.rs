@@ -197,11 +197,11 @@ impl Verification {
         match call.tool {
             Tool::Shell => {
                 facts.bash_calls += 1;
-                if shell::file_operation(&call.command) {
+                if call.command.file_operation {
                     facts.bash_file_ops.push(call.id);
                     facts.file_operations += 1;
                 }
-                if shell::loads_skill(&call.command) {
+                if call.command.loads_skill {
                     facts.skills_by_shell.push(call.id);
                 }
             }
@@ -217,15 +217,14 @@ impl Verification {
 
     fn ran(&mut self, call: &OpenCall, output: &crate::text::Body<'_>, status: Status) {
         let facts = &mut self.facts;
-        let commits = shell::git_commit(&call.command);
-        if commits || shell::mutates_files(&call.command) {
+        let shell::Command { commits, mutates_files, runs, .. } = &call.command;
+        if *commits || *mutates_files {
             facts.mutating_calls += 1;
         }
-        if commits && status == Status::Ok {
+        if *commits && status == Status::Ok {
             facts.git_commits.push(call.id);
             facts.git_commits_confirmed += u64::from(shell::commit_confirmed(&output.to_str()));
         }
-        let runs = shell::runs(&call.command);
         if runs.is_empty() {
             return;
         }
@@ -241,8 +240,7 @@ impl Verification {
         // Several runs of one kind in one command are one run, and as good as the worst of them.
         for kind in [RunKind::Test, RunKind::Build, RunKind::Lint] {
             let of_kind = || runs.iter().filter(|run| run.kind == kind);
-            let results: Vec<RunResult> = of_kind().map(|run| shell::run_result(run, &output, exit)).collect();
-            let Some(result) = worst(&results) else {
+            let Some(result) = of_kind().map(|run| shell::run_result(*run, &output, exit)).reduce(worse) else {
                 continue;
             };
             let tally = match kind {
@@ -283,9 +281,12 @@ impl Verification {
     }
 }
 
-fn worst(results: &[RunResult]) -> Option<RunResult> {
-    let any = |wanted: RunResult| results.contains(&wanted).then_some(wanted);
-    any(RunResult::Fail).or_else(|| any(RunResult::Unknown)).or_else(|| any(RunResult::Pass))
+fn worse(one: RunResult, other: RunResult) -> RunResult {
+    match (one, other) {
+        (RunResult::Fail, _) | (_, RunResult::Fail) => RunResult::Fail,
+        (RunResult::Unknown, _) | (_, RunResult::Unknown) => RunResult::Unknown,
+        (RunResult::Pass, RunResult::Pass) => RunResult::Pass,
+    }
 }
 
 #[cfg(test)]
