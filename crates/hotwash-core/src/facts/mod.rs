@@ -28,7 +28,7 @@ pub use transcript::{Identity, Words};
 pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
 
 use crate::prices::Prices;
-use crate::sessions::{Event, Key};
+use crate::sessions::{Event, Key, Kind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -56,9 +56,33 @@ macro_rules! finished {
     };
 }
 
+/// Whether a fold is shown an event: one of `all`, or of those that tell what was `said` or done.
+macro_rules! shown {
+    (all, $tells:ident) => {
+        true
+    };
+    (said, $tells:ident) => {
+        $tells
+    };
+}
+
+/// Whether an event tells what was said or done. Most are bookkeeping, which few folds look at.
+fn tells(kind: &Kind<'_>) -> bool {
+    !matches!(
+        kind,
+        Kind::Message(_)
+            | Kind::SubagentMessage(_)
+            | Kind::Thinking
+            | Kind::ClientText(_)
+            | Kind::Title { .. }
+            | Kind::Activity
+            | Kind::Unknown
+    )
+}
+
 /// Declares the groups once: the folds, the facts, and the list that documentation and output go by.
 macro_rules! groups {
-    ($($name:ident: $fold:ty => $facts:ty, $title:literal;)*) => {
+    ($($name:ident: $fold:ty => $facts:ty, $shown:ident, $title:literal;)*) => {
         /// All facts of a session or transcript.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
@@ -96,7 +120,10 @@ macro_rules! groups {
             /// Looks at the next event.
             pub fn event(&mut self, event: &Event<'_>) {
                 let Ledger { calls, $($name,)* } = self;
-                calls.event(event, |event, step| { $($name.event(event, step);)* });
+                calls.event(event, |event, step| {
+                    let tells = tells(&event.kind);
+                    $(if shown!($shown, tells) { $name.event(event, step); })*
+                });
             }
 
             /// The facts so far.
@@ -108,17 +135,17 @@ macro_rules! groups {
 }
 
 groups! {
-    prompts: prompts::Prompts => prompts::PromptFacts, "What people did";
-    tools: tools::Tools => tools::ToolFacts, "Tool calls";
-    parallel: parallel::Parallel => parallel::ParallelFacts, "Calls made at once";
-    reads: reads::Reads => reads::ReadFacts, "Files read";
-    edits: edits::Edits => edits::EditFacts, "Files changed";
-    verification: verification::Verification => verification::VerificationFacts, "The shell, and what was checked";
-    ending: ending::Ending => ending::EndingFacts, "How it ended";
-    tokens: tokens::TokenFold => tokens::TokenFacts, "Messages, tokens, cost";
-    pace: pace::Pace => pace::PaceFacts, "Time";
-    signals: signals::Signals => signals::SignalFacts, "What people said of it";
-    transcript: transcript::Transcript => transcript::TranscriptFacts, "The transcript";
+    prompts: prompts::Prompts => prompts::PromptFacts, said, "What people did";
+    tools: tools::Tools => tools::ToolFacts, said, "Tool calls";
+    parallel: parallel::Parallel => parallel::ParallelFacts, said, "Calls made at once";
+    reads: reads::Reads => reads::ReadFacts, said, "Files read";
+    edits: edits::Edits => edits::EditFacts, said, "Files changed";
+    verification: verification::Verification => verification::VerificationFacts, said, "The shell, and what was checked";
+    ending: ending::Ending => ending::EndingFacts, said, "How it ended";
+    tokens: tokens::TokenFold => tokens::TokenFacts, all, "Messages, tokens, cost";
+    pace: pace::Pace => pace::PaceFacts, all, "Time";
+    signals: signals::Signals => signals::SignalFacts, said, "What people said of it";
+    transcript: transcript::Transcript => transcript::TranscriptFacts, all, "The transcript";
 }
 
 fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
@@ -179,7 +206,7 @@ impl Ledger {
     }
 
     /// What needs words; raw, for redaction.
-    pub fn words(&self) -> &Words {
+    pub fn words(&self) -> Words {
         self.transcript.words()
     }
 

@@ -5,6 +5,7 @@ use super::calls::{KeyMap, Step};
 use super::value::{Cited, FactValue, Form, facts, store};
 use crate::prices::{Picodollars, Prices};
 use crate::sessions::{ApiError, Event, EventId, Key, Kind, Usage};
+use crate::text::Text;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -168,17 +169,21 @@ impl Fold for TokenFold {
 
     fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
         match &event.kind {
-            Kind::Message(message) if !message.model.is(SYNTHETIC) => {
-                let model = self.model(message.model);
+            Kind::Message(message) => {
+                let Some(model) = self.model(message.model) else { return };
                 self.messages.insert(message.key, (model, message.usage));
                 if !event.origin.sidechain {
                     self.peak_context = self.peak_context.max(message.usage.context());
                 }
             }
-            Kind::SubagentMessage(message) if !message.model.is(SYNTHETIC) => {
-                let model = self.model(message.model);
-                let agent = message.agent.to_str().into_owned();
-                self.subagents.entry(agent).or_default().insert(message.key, (model, message.usage));
+            Kind::SubagentMessage(message) => {
+                let Some(model) = self.model(message.model) else { return };
+                let agent = message.agent.to_str();
+                let messages = match self.subagents.get_mut(&*agent) {
+                    Some(messages) => messages,
+                    None => self.subagents.entry(agent.into_owned()).or_default(),
+                };
+                messages.insert(message.key, (model, message.usage));
             }
             Kind::ApiError(ApiError::Retry) => self.retried.push(event.origin.id),
             Kind::ApiError(ApiError::Final(_)) => self.gave_up.push(event.origin.id),
@@ -210,13 +215,20 @@ impl Fold for TokenFold {
 }
 
 impl TokenFold {
-    fn model(&mut self, name: crate::text::Text<'_>) -> u16 {
+    /// The number of a model, unless the client wrote the message itself.
+    fn model(&mut self, name: Text<'_>) -> Option<u16> {
+        if let Some(at) = self.models.iter().position(|known| known.as_bytes() == name.raw()) {
+            return Some(at as u16);
+        }
         let name = name.to_str();
+        if name == SYNTHETIC {
+            return None;
+        }
         let at = self.models.iter().position(|known| **known == *name).unwrap_or_else(|| {
             self.models.push(name.into());
             self.models.len() - 1
         });
-        at as u16
+        Some(at as u16)
     }
 
     /// The facts with their cost.

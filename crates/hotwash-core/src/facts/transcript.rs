@@ -4,6 +4,7 @@ use super::Fold;
 use super::calls::Step;
 use super::value::facts;
 use crate::sessions::{Event, EventId, Key, Kind, Origin, Timestamp};
+use crate::text::{Recorded, Text};
 use serde::{Deserialize, Serialize};
 
 /// How much of a prompt or an answer is kept, in bytes.
@@ -79,7 +80,9 @@ pub struct Transcript {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
     titled_by_person: bool,
+    /// All but the last answer.
     words: Words,
+    last_answer: Option<Recorded>,
 }
 
 impl Fold for Transcript {
@@ -105,24 +108,9 @@ impl Fold for Transcript {
 impl Transcript {
     /// What all events of a record share.
     fn envelope(&mut self, origin: &Origin<'_>) {
-        if !origin.version.is_empty() && !self.facts.versions.last().is_some_and(|version| origin.version.is(version)) {
-            let version = origin.version.to_str();
-            if !self.facts.versions.iter().any(|known| *known == version) {
-                self.facts.versions.push(version.into_owned());
-            }
-        }
-        if !origin.session.is_empty() && !self.sessions.last().is_some_and(|known| origin.session.is(known)) {
-            let session = origin.session.to_str();
-            if !self.sessions.iter().any(|known| *known == session) {
-                self.sessions.push(session.into_owned());
-            }
-        }
-        if !origin.cwd.is_empty() {
-            match self.cwds.iter_mut().find(|(cwd, _)| origin.cwd.is(cwd)) {
-                Some((_, records)) => *records += 1,
-                None => self.cwds.push((origin.cwd.to_str().into_owned(), 1)),
-            }
-        }
+        add(&mut self.facts.versions, origin.version);
+        add(&mut self.sessions, origin.session);
+        self.work_in(origin.cwd);
         if self.agent.is_none() && !origin.agent.is_empty() {
             self.agent = Some(origin.agent.to_str().into_owned());
         }
@@ -133,6 +121,21 @@ impl Transcript {
         }
         if self.first_record.is_none() {
             self.first_record = origin.key;
+        }
+    }
+
+    fn work_in(&mut self, cwd: Text<'_>) {
+        if cwd.is_empty() {
+            return;
+        }
+        if let Some((_, records)) = self.cwds.iter_mut().find(|(known, _)| known.as_bytes() == cwd.raw()) {
+            *records += 1;
+            return;
+        }
+        let cwd = cwd.to_str();
+        match self.cwds.iter_mut().find(|(known, _)| *known == cwd) {
+            Some((_, records)) => *records += 1,
+            None => self.cwds.push((cwd.into_owned(), 1)),
         }
     }
 
@@ -156,12 +159,10 @@ impl Transcript {
                 self.words.task = Some(kept(&body.head(WORDS_KEPT)));
             }
             Kind::Says(text) if !origin.sidechain => {
-                let words = text.head(WORDS_KEPT);
-                if !words.trim().is_empty() {
-                    // Each answer may be the last: the same room is written again and again.
-                    let room = self.words.last_answer.get_or_insert_default();
-                    room.clear();
-                    room.push_str(words.trim());
+                // Each answer may be the last: the same room is written again and again.
+                let words = text.beginning(WORDS_KEPT);
+                if !words.is_blank() {
+                    self.last_answer.get_or_insert_default().set(words);
                 }
             }
             Kind::Title { text, by_person } if *by_person || !self.titled_by_person => {
@@ -193,8 +194,20 @@ impl Transcript {
     }
 
     /// What needs words.
-    pub fn words(&self) -> &Words {
-        &self.words
+    pub fn words(&self) -> Words {
+        let last_answer = self.last_answer.as_ref().map(|answer| answer.text().to_str().trim().to_owned());
+        Words { last_answer, ..self.words.clone() }
+    }
+}
+
+/// Adds a word to a list that lacks it. Most are recorded just as the last one was.
+fn add(list: &mut Vec<String>, word: Text<'_>) {
+    if word.is_empty() || list.last().is_some_and(|last| last.as_bytes() == word.raw()) {
+        return;
+    }
+    let word = word.to_str();
+    if !list.iter().any(|known| *known == word) {
+        list.push(word.into_owned());
     }
 }
 

@@ -7,6 +7,7 @@ use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
 use crate::sessions::{Event, EventId, Kind, Tool};
 use crate::shell::{self, Exit, RunKind, RunResult};
+use crate::text::{Body, Recorded};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -136,7 +137,7 @@ pub struct Verification {
     edited_source: bool,
     last_red: Option<EventId>,
     /// The agent's last words in the turn under way.
-    closing: Option<(EventId, String)>,
+    closing: Option<(EventId, Recorded)>,
 }
 
 /// What is known of the work as it stands.
@@ -166,12 +167,11 @@ impl Fold for Verification {
             Step::Ended { .. } => {}
             Step::Aside => match &event.kind {
                 Kind::Says(text) if !event.origin.sidechain => {
-                    let tail = text.tail(claims::CLOSING_BYTES);
-                    if !tail.trim().is_empty() {
+                    let tail = text.ending(claims::CLOSING_BYTES);
+                    if !tail.is_blank() {
                         let (id, words) = self.closing.get_or_insert_default();
                         *id = event.origin.id;
-                        words.clear();
-                        words.push_str(&tail);
+                        words.set(tail);
                     }
                 }
                 Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(),
@@ -215,7 +215,7 @@ impl Verification {
         }
     }
 
-    fn ran(&mut self, call: &OpenCall, output: &crate::text::Body<'_>, status: Status) {
+    fn ran(&mut self, call: &OpenCall, output: &Body<'_>, status: Status) {
         let facts = &mut self.facts;
         let shell::Command { commits, mutates_files, runs, .. } = &call.command;
         if *commits || *mutates_files {
@@ -268,7 +268,7 @@ impl Verification {
         let Some((id, words)) = self.closing.take() else {
             return;
         };
-        let Some(claim) = claims::claim(&words) else {
+        let Some(claim) = claims::claim(&words.text().to_str()) else {
             return;
         };
         // "Done" says nothing about tests where nothing was changed; "tests pass" always does.

@@ -137,7 +137,8 @@ impl Beginnings {
     fn begin(&self, line: &str) -> bool {
         let Some(first) = line.as_bytes().first_chunk() else { return false };
         let (word, bit) = Self::place(*first);
-        self.bits[word] & bit != 0 && self.phrases.iter().any(|phrase| line.starts_with(phrase))
+        let begins = |phrase: &&str| phrase.as_bytes().first_chunk() == Some(first) && line.starts_with(phrase);
+        self.bits[word] & bit != 0 && self.phrases.iter().any(begins)
     }
 }
 
@@ -282,7 +283,7 @@ static BREAKS: Beginnings = Beginnings::of(&[
 
 /// `3 failed, 5 passed`, `2 passing`, `4 tests, 0 failures`, `Failures: 1, Errors: 0`, `# fail 0`.
 fn counted(line: &str) -> Says {
-    if !line.bytes().any(|byte| byte.is_ascii_digit()) {
+    if !line.bytes().fold(false, |any, byte| any | byte.is_ascii_digit()) {
         return Says::Nothing;
     }
     let (mut ran, mut none_failed, mut passed) = (false, false, false);
