@@ -106,9 +106,13 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// Room for most of them at once, so that it need not grow.
+    const ROOM: usize = 1000;
+
     /// Keeps another text in place of this one.
     pub fn set(&mut self, text: Text<'_>) {
         self.bytes.clear();
+        self.bytes.reserve(text.bytes.len().max(Self::ROOM));
         self.bytes.extend_from_slice(text.bytes);
         self.form = text.form;
     }

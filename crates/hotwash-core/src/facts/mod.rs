@@ -56,14 +56,12 @@ macro_rules! finished {
     };
 }
 
-/// Whether a fold is shown an event: one of `all`, or of those that tell what was `said` or done.
+/// Shows bookkeeping to a fold that looks at `all` events, and not to one that looks at what was `said` or done.
 macro_rules! shown {
-    (all, $tells:ident) => {
-        true
+    (all, $show:expr) => {
+        $show
     };
-    (said, $tells:ident) => {
-        $tells
-    };
+    (said, $show:expr) => {};
 }
 
 /// Whether an event tells what was said or done. Most are bookkeeping, which few folds look at.
@@ -89,12 +87,8 @@ macro_rules! groups {
         #[expect(missing_docs, reason = "each group says what it is")]
         pub struct Facts { $(pub $name: $facts,)* }
 
-        /// Establishes all facts in one pass.
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-        pub struct Ledger {
-            calls: calls::Calls,
-            $($name: $fold,)*
-        }
+        struct Folds { $($name: $fold,)* }
 
         impl Facts {
             /// The groups with their titles and manuals, in the order in which they are shown.
@@ -116,18 +110,16 @@ macro_rules! groups {
             }
         }
 
-        impl Ledger {
-            /// Looks at the next event.
-            pub fn event(&mut self, event: &Event<'_>) {
-                let Ledger { calls, $($name,)* } = self;
-                calls.event(event, |event, step| {
-                    let tells = tells(&event.kind);
-                    $(if shown!($shown, tells) { $name.event(event, step); })*
-                });
+        impl Folds {
+            fn told(&mut self, event: &Event<'_>, step: &Step<'_>) {
+                $(self.$name.event(event, step);)*
             }
 
-            /// The facts so far.
-            pub fn finish(&self, prices: &Prices) -> Facts {
+            fn bookkeeping(&mut self, event: &Event<'_>) {
+                $(shown!($shown, self.$name.event(event, &Step::Aside));)*
+            }
+
+            fn finish(&self, prices: &Prices) -> Facts {
                 Facts { $($name: finished!($name, self, prices),)* }
             }
         }
@@ -199,23 +191,45 @@ impl Facts {
     }
 }
 
+/// Establishes all facts in one pass.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Ledger {
+    calls: calls::Calls,
+    folds: Folds,
+}
+
 impl Ledger {
+    /// Looks at the next event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        if tells(&event.kind) {
+            self.calls.event(event, |event, step| self.folds.told(event, step));
+        } else {
+            self.folds.bookkeeping(event);
+        }
+    }
+
+    /// The facts so far.
+    pub fn finish(&self, prices: &Prices) -> Facts {
+        self.folds.finish(prices)
+    }
+
     /// Who, where and when.
     pub fn identity(&self) -> Identity {
-        self.transcript.identity()
+        let (from, to) = self.folds.pace.span().unzip();
+        Identity { from, to, ..self.folds.transcript.identity() }
     }
 
     /// What needs words; raw, for redaction.
     pub fn words(&self) -> Words {
-        self.transcript.words()
+        self.folds.transcript.words()
     }
 
     /// Keys of the API messages and prompts seen and of what names the session, sorted: copies of a transcript share
     /// them.
     pub fn keys(&self) -> Vec<Key> {
-        let mut keys = self.tokens.message_keys();
-        keys.extend_from_slice(self.transcript.prompt_keys());
-        keys.extend(self.transcript.identity().first);
+        let mut keys = self.folds.tokens.message_keys();
+        keys.extend_from_slice(self.folds.transcript.prompt_keys());
+        keys.extend(self.folds.transcript.first());
         keys.sort_unstable();
         keys.dedup();
         keys
@@ -223,7 +237,7 @@ impl Ledger {
 
     /// Tokens and cost of subagents that only progress records show.
     pub fn subagents(&self, prices: &Prices) -> BTreeMap<String, (Tokens, Cost)> {
-        self.tokens.subagents(prices)
+        self.folds.tokens.subagents(prices)
     }
 }
 

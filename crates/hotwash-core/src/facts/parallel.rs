@@ -77,6 +77,10 @@ impl Fold for Parallel {
                 }
                 look.shown = std::mem::take(&mut self.room);
                 look.shown.clear();
+                let needed = outcome.body.len().min(RESULT_KEPT);
+                if look.shown.capacity() < needed {
+                    look.shown = Vec::with_capacity(needed);
+                }
                 for part in outcome.body.parts() {
                     let room = RESULT_KEPT - look.shown.len();
                     look.shown.extend_from_slice(&part.raw()[..part.raw().len().min(room)]);

@@ -77,8 +77,6 @@ pub struct Transcript {
     last_record: Option<(EventId, Option<Key>)>,
     first_prompt: Option<(EventId, Option<Key>)>,
     prompts: Vec<Key>,
-    from: Option<Timestamp>,
-    to: Option<Timestamp>,
     titled_by_person: bool,
     /// All but the last answer.
     words: Words,
@@ -88,6 +86,7 @@ pub struct Transcript {
 impl Fold for Transcript {
     type Facts = TranscriptFacts;
 
+    #[inline]
     fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
         let origin = event.origin;
         // Two records glued on one line share the line, not the id.
@@ -95,7 +94,9 @@ impl Fold for Transcript {
             self.last_record = Some((origin.id, origin.key));
             self.envelope(origin);
         }
-        self.told(event);
+        if !matches!(event.kind, Kind::Message(_) | Kind::SubagentMessage(_) | Kind::Activity) {
+            self.told(event);
+        }
     }
 
     fn finish(&self) -> TranscriptFacts {
@@ -115,10 +116,6 @@ impl Transcript {
             self.agent = Some(origin.agent.to_str().into_owned());
         }
         self.facts.headless |= origin.headless;
-        if let Some(at) = origin.at {
-            self.from = Some(self.from.map_or(at, |from| from.min(at)));
-            self.to = Some(self.to.map_or(at, |to| to.max(at)));
-        }
         if self.first_record.is_none() {
             self.first_record = origin.key;
         }
@@ -174,17 +171,21 @@ impl Transcript {
         }
     }
 
-    /// Who, where and when.
+    /// The key of the first prompt, or of the first record where nobody prompted.
+    pub fn first(&self) -> Option<Key> {
+        self.first_prompt.and_then(|(_, key)| key).or(self.first_record)
+    }
+
+    /// Who and where.
     pub fn identity(&self) -> Identity {
         let cwd = self.cwds.iter().rev().max_by_key(|(_, records)| *records);
         Identity {
             session: self.sessions.first().cloned(),
             agent: self.agent.clone(),
             cwd: cwd.map(|(cwd, _)| cwd.clone()),
-            first: self.first_prompt.and_then(|(_, key)| key).or(self.first_record),
+            first: self.first(),
             first_prompt: self.first_prompt.map(|(id, _)| id),
-            from: self.from,
-            to: self.to,
+            ..Identity::default()
         }
     }
 
@@ -201,10 +202,15 @@ impl Transcript {
 }
 
 /// Adds a word to a list that lacks it. Most are recorded just as the last one was.
+#[inline]
 fn add(list: &mut Vec<String>, word: Text<'_>) {
-    if word.is_empty() || list.last().is_some_and(|last| last.as_bytes() == word.raw()) {
-        return;
+    if !word.is_empty() && list.last().is_none_or(|last| last.as_bytes() != word.raw()) {
+        add_new(list, word);
     }
+}
+
+#[cold]
+fn add_new(list: &mut Vec<String>, word: Text<'_>) {
     let word = word.to_str();
     if !list.iter().any(|known| *known == word) {
         list.push(word.into_owned());
