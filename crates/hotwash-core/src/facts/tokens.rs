@@ -3,7 +3,7 @@
 use super::Fold;
 use super::calls::{KeyMap, Step};
 use super::value::{Cited, FactValue, Form, facts, store};
-use crate::prices::{Picodollars, Prices};
+use crate::prices::{Picodollars, Prices, PricesOf};
 use crate::sessions::{ApiError, Event, EventId, Key, Kind, Usage};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
@@ -234,14 +234,18 @@ impl TokenFold {
     /// The facts with their cost.
     pub fn priced(&self, prices: &Prices) -> TokenFacts {
         let mut facts = self.finish();
-        facts.cost_usd = self.cost(prices, self.messages.values());
+        facts.cost_usd = self.cost(&self.lists(prices), self.messages.values());
         facts.unpriced_models.clone_from(&facts.cost_usd.unpriced);
         facts
     }
 
-    fn cost<'s>(&self, prices: &Prices, messages: impl Iterator<Item = &'s (u16, Usage)>) -> Cost {
+    /// What each model costs.
+    fn lists<'p>(&self, prices: &'p Prices) -> Vec<PricesOf<'p>> {
+        self.models.iter().map(|model| prices.of(model)).collect()
+    }
+
+    fn cost<'s>(&self, lists: &[PricesOf<'_>], messages: impl Iterator<Item = &'s (u16, Usage)>) -> Cost {
         let mut cost = Cost::default();
-        let lists: Vec<_> = self.models.iter().map(|model| prices.of(model)).collect();
         for (model, usage) in messages {
             let at = usize::from(*model);
             match lists[at].cost(usage) {
@@ -254,6 +258,10 @@ impl TokenFold {
 
     /// Tokens and cost of the subagents that progress records show, by subagent, for those without a transcript.
     pub fn subagents(&self, prices: &Prices) -> BTreeMap<String, (Tokens, Cost)> {
+        if self.subagents.is_empty() {
+            return BTreeMap::new();
+        }
+        let lists = self.lists(prices);
         self.subagents
             .iter()
             .map(|(agent, messages)| {
@@ -261,7 +269,7 @@ impl TokenFold {
                 for (_, usage) in messages.values() {
                     tokens.add(&usage.into());
                 }
-                (agent.clone(), (tokens, self.cost(prices, messages.values())))
+                (agent.clone(), (tokens, self.cost(&lists, messages.values())))
             })
             .collect()
     }
