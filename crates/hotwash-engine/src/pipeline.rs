@@ -352,8 +352,9 @@ fn session(role: Role, transcript: &Transcript, facts: Facts, setup: &Setup<'_>)
     let identity = transcript.ledger.identity();
     let recorded = identity.session.unwrap_or_default();
     let words = transcript.ledger.words();
-    let title = [&words.title, &words.first_prompt, &words.task, &words.last_answer].into_iter().flatten().next();
-    let title = redact(title.map_or("", String::as_str), setup.rules);
+    let title = [&words.title, &words.first_prompt, &words.task].into_iter().flatten().next().cloned();
+    let title = title.or_else(|| transcript.ledger.last_answer()).unwrap_or_default();
+    let title = redact(&title, setup.rules);
     Some(Session {
         id: SessionId::of(identity.first.unwrap_or_else(|| Key::of(Text::plain(&recorded)))),
         kind,

@@ -220,8 +220,13 @@ impl Ledger {
     }
 
     /// What needs words; raw, for redaction.
-    pub fn words(&self) -> Words {
+    pub fn words(&self) -> &Words {
         self.folds.transcript.words()
+    }
+
+    /// The agent's last words; raw, for redaction.
+    pub fn last_answer(&self) -> Option<String> {
+        self.folds.transcript.last_answer()
     }
 
     /// Keys of the API messages and prompts seen and of what names the session, sorted: copies of a transcript share

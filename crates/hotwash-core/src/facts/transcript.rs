@@ -43,8 +43,6 @@ pub struct Words {
     pub task: Option<String>,
     /// The last prompt.
     pub last_prompt: Option<String>,
-    /// The agent's last words.
-    pub last_answer: Option<String>,
 }
 
 /// Who, where and when.
@@ -78,7 +76,6 @@ pub struct Transcript {
     first_prompt: Option<(EventId, Option<Key>)>,
     prompts: Vec<Key>,
     titled_by_person: bool,
-    /// All but the last answer.
     words: Words,
     last_answer: Option<Recorded>,
 }
@@ -195,9 +192,13 @@ impl Transcript {
     }
 
     /// What needs words.
-    pub fn words(&self) -> Words {
-        let last_answer = self.last_answer.as_ref().map(|answer| answer.text().to_str().trim().to_owned());
-        Words { last_answer, ..self.words.clone() }
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// The agent's last words.
+    pub fn last_answer(&self) -> Option<String> {
+        self.last_answer.as_ref().map(|answer| answer.text().to_str().trim().to_owned())
     }
 }
 
