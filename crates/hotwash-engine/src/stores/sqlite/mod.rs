@@ -507,20 +507,20 @@ const SELECT_ROW: &str = "SELECT s.*, g.rubric, g.rubric_hash, g.judge, g.judge_
 /// A grade as it was kept.
 fn grade(row: &rusqlite::Row<'_>, readings: &str) -> rusqlite::Result<Grade> {
     let some = |text: String| Some(text).filter(|text| !text.is_empty());
-    let provenance = Provenance {
+    let provenance = Arc::new(Provenance {
         judge: row.get("judge")?,
         judge_version: row.get("judge_version")?,
         model: some(row.get("model")?),
         rubric: row.get("rubric")?,
         rubric_hash: row.get("rubric_hash")?,
         prompt_hash: some(row.get("prompt_hash")?),
-    };
+    });
     let readings: Vec<(String, Reading)> = serde_json::from_str(readings).map_err(|error| json_error(&error))?;
     let overall: String = row.get("overall")?;
     Ok(Grade {
         scores: readings
             .into_iter()
-            .map(|(dimension, reading)| Score { dimension, reading, provenance: provenance.clone() })
+            .map(|(dimension, reading)| Score { dimension, reading, provenance: Arc::clone(&provenance) })
             .collect(),
         overall: serde_json::from_str(&overall).map_err(|error| json_error(&error))?,
     })
@@ -636,7 +636,7 @@ fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> ru
     let Some(Score { provenance, .. }) = grade.scores.first() else {
         return Ok(());
     };
-    let Provenance { judge, judge_version, model, rubric, rubric_hash, prompt_hash } = provenance;
+    let Provenance { judge, judge_version, model, rubric, rubric_hash, prompt_hash } = &**provenance;
     let (thousandths, tier) = match &grade.overall {
         Overall::Graded { thousandths, tier, .. } => (Some(*thousandths), Some(tier)),
         Overall::TooFew { .. } => (None, None),
