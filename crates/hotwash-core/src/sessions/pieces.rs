@@ -341,8 +341,8 @@ impl Cutter<'_> {
         let Some(prompt) = words.filter(|_| !self.current.touched.is_empty() && !self.shares_a_line(event)) else {
             return;
         };
-        let answer = self.current.ledger.words().last_answer.as_deref().unwrap_or_default();
-        let question = Question { vocabulary: &self.current.vocabulary, answer, prompt };
+        let answer = self.current.ledger.last_answer().unwrap_or_default();
+        let question = Question { vocabulary: &self.current.vocabulary, answer: &answer, prompt };
         if let Some(shift) = topic.shift(&question) {
             let after = Part::new(Opening::Topic { shift });
             *self.tentative = Some(Box::new(Tentative { before: self.current.clone(), after }));
@@ -364,8 +364,8 @@ impl Cutter<'_> {
     }
 
     fn done(&mut self, call: &OpenCall) {
-        if call.tool == Tool::Shell
-            && let Some(commit) = shell::commit(&call.command)
+        if call.command.commits
+            && let Some(commit) = shell::commit(&call.command.text)
         {
             let part = self.tentative.as_ref().map_or(&*self.current, |tentative| &tentative.after);
             if part.is_committed_by(&commit) || self.current.is_committed_by(&commit) {

@@ -200,3 +200,46 @@ pub(super) const RULES: &[Rule] = &[
     ("tofu", "validate", &[], Lint, "terraform"),
     ("buf", "lint", &[], Lint, "buf"),
 ];
+
+/// Whether the table may hold a program: most are not in it, which a bit tells sooner than all the rows.
+pub(super) fn may_have_a_rule(program: &str) -> bool {
+    let (word, bit) = place(program);
+    KNOWN[word] & bit != 0
+}
+
+/// A bit for each program of the table.
+static KNOWN: [u64; 32] = {
+    let mut known = [0; 32];
+    let mut at = 0;
+    while at < RULES.len() {
+        let (word, bit) = place(RULES[at].0);
+        known[word] |= bit;
+        at += 1;
+    }
+    known
+};
+
+/// Where the bit of a program is.
+const fn place(program: &str) -> (usize, u64) {
+    let bytes = program.as_bytes();
+    let mut hash = bytes.len() as u32;
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = hash.wrapping_mul(31) ^ bytes[at] as u32;
+        at += 1;
+    }
+    ((hash as usize >> 6) % 32, 1 << (hash % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_program_has_its_bit_and_common_others_have_none() {
+        assert!(RULES.iter().all(|rule| may_have_a_rule(rule.0)));
+        let others = ["cd", "ls", "cat", "grep", "git", "echo", "head", "tail", "sed", "rm", "find", "rg", "mkdir"];
+        let taken: Vec<_> = others.iter().filter(|program| may_have_a_rule(program)).collect();
+        assert!(taken.is_empty(), "{taken:?}");
+    }
+}

@@ -71,7 +71,7 @@ pub(super) fn graded(
     let outcome = outcomes::offline(&facts);
     let redacted = |words: &Option<String>| words.as_deref().map(|words| redact(words, setup.rules));
     let (title, prompt) = (redacted(&words.title), redacted(&words.first_prompt));
-    let (task, answer) = (redacted(&words.task), redacted(&words.last_answer));
+    let (task, answer) = (redacted(&words.task), redacted(&ledger.last_answer()));
     let told = Told {
         title: title.as_ref().map(Redacted::as_str),
         first_prompt: prompt.as_ref().or(task.as_ref()).map(Redacted::as_str),
