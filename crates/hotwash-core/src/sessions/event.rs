@@ -32,10 +32,10 @@ impl Key {
     /// The key of an id.
     pub fn of(id: Text<'_>) -> Key {
         // An id is hashed as recorded unless it holds something to decode, which no client writes.
-        if id.raw().is_ascii() && memchr::memchr(b'\\', id.raw()).is_none() {
-            return Key(xxh3_64(id.raw()));
+        match id.as_verbatim() {
+            Some(bytes) if bytes.is_ascii() => Key(xxh3_64(bytes)),
+            _ => Key(xxh3_64(id.to_str().as_bytes())),
         }
-        Key(xxh3_64(id.to_str().as_bytes()))
     }
 }
 

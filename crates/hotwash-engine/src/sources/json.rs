@@ -7,7 +7,6 @@
 //! [`DEEPEST`] deep, the outermost counted, whether they are read or skipped; what goes deeper is malformed.
 
 use hotwash_core::text::Text;
-use std::borrow::Cow;
 use wide::u8x16;
 
 /// The bytes are no JSON at this place.
@@ -58,21 +57,22 @@ impl<'a> Cursor<'a> {
     /// Reads an object, handing over each key with the cursor at its value; `each` must consume the value.
     #[inline]
     pub(crate) fn object(&mut self, mut each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
-        self.expect(b'{')?;
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-            return Ok(());
-        }
+        let mut decoded = Vec::new();
+        let mut before = b'{';
         self.depth += 1;
         loop {
-            let key = self.key()?;
-            each(self, &key)?;
-            if self.more(b'}')? {
-                continue;
-            }
-            self.depth -= 1;
-            return Ok(());
+            let key = match self.usual_key(before) {
+                Some(key) => key,
+                None => match self.any_key(before, &mut decoded)? {
+                    Some(key) => key,
+                    None => break,
+                },
+            };
+            each(self, key)?;
+            before = b',';
         }
+        self.depth -= 1;
+        Ok(())
     }
 
     /// Reads an array, with the cursor at each value; `each` must consume it.
@@ -111,17 +111,19 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
     pub(crate) fn text(&mut self) -> Result<Text<'a>> {
-        if self.peek() == Some(b'"') {
-            return Ok(Text::json(self.inside()?));
+        match self.word() {
+            Some(word) => Ok(Text::verbatim(word)),
+            None => Ok(self.any_text()?.unwrap_or_default()),
         }
-        self.skip()?;
-        Ok(Text::default())
     }
 
     /// A string, if the value is one.
     #[inline]
     pub(crate) fn text_if(&mut self) -> Result<Option<Text<'a>>> {
-        if self.peek() == Some(b'"') { self.text().map(Some) } else { self.skip().map(|()| None) }
+        match self.word() {
+            Some(word) => Ok(Some(Text::verbatim(word))),
+            None => self.any_text(),
+        }
     }
 
     /// Whether the value is `true`.
@@ -191,8 +193,13 @@ impl<'a> Cursor<'a> {
     /// Skips a value.
     #[inline]
     pub(crate) fn skip(&mut self) -> Result<()> {
+        if self.word().is_some() { Ok(()) } else { self.skip_any() }
+    }
+
+    #[inline(never)]
+    fn skip_any(&mut self) -> Result<()> {
         match self.peek() {
-            Some(b'"') => self.inside().map(drop),
+            Some(b'"') => self.string().map(drop),
             Some(b'{' | b'[') => self.skip_container(),
             Some(_) => self.scalar(),
             None => Err(Malformed),
@@ -226,7 +233,11 @@ impl<'a> Cursor<'a> {
                     depth -= 1;
                     kinds >>= 1;
                 }
-                Some(b'"') => self.inside().map(drop)?,
+                Some(b'"') => {
+                    if self.word().is_none() {
+                        self.string()?;
+                    }
+                }
                 Some(_) => self.scalar()?,
                 None => return Err(Malformed),
             }
@@ -236,6 +247,9 @@ impl<'a> Cursor<'a> {
                     return Ok(());
                 }
                 let object = kinds & 1 == 1;
+                if object && self.usual_key(b',').is_some() {
+                    break;
+                }
                 if self.more(if object { b'}' } else { b']' })? {
                     if object {
                         self.skip_key()?;
@@ -248,32 +262,52 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A key and its colon.
+    /// Behind `before`, an opening brace or a comma: a short key and its colon, as clients write them. Does not move if
+    /// there is something else.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
-    fn key(&mut self) -> Result<Cow<'a, [u8]>> {
-        if self.peek() != Some(b'"') {
-            return Err(Malformed);
+    fn usual_key(&mut self, before: u8) -> Option<&'a [u8]> {
+        let next: &[u8; CHUNK + AROUND_KEY] = self.bytes.get(self.at..)?.first_chunk()?;
+        if next[0] != before || next[1] != b'"' {
+            return None;
         }
-        let key = match self.plain_inside::<1>() {
-            Some(key) => Cow::Borrowed(key),
-            None => self.longer_key()?,
-        };
-        self.expect(b':')?;
-        Ok(key)
+        let length = plain_length(next[2..].first_chunk()?)?;
+        if next[length + 2] != b'"' || next[length + 3] != b':' {
+            return None;
+        }
+        self.at += length + AROUND_KEY;
+        Some(&next[2..length + 2])
     }
 
+    /// Any key behind `before`, an opening brace or a comma; none where the object ends.
     #[inline(never)]
-    fn longer_key(&mut self) -> Result<Cow<'a, [u8]>> {
-        if let Some(key) = self.plain_inside::<3>() {
-            return Ok(Cow::Borrowed(key));
+    fn any_key<'k>(&mut self, before: u8, decoded: &'k mut Vec<u8>) -> Result<Option<&'k [u8]>>
+    where
+        'a: 'k,
+    {
+        match self.peek() {
+            Some(b'}') if before == b',' => {
+                self.at += 1;
+                return Ok(None);
+            }
+            Some(byte) if byte == before => self.at += 1,
+            _ => return Err(Malformed),
         }
-        let key = self.long_inside()?;
-        Ok(if memchr::memchr(b'\\', key).is_some() {
-            Cow::Owned(Text::json(key).to_str().into_owned().into_bytes())
-        } else {
-            Cow::Borrowed(key)
-        })
+        match self.peek() {
+            Some(b'"') => {}
+            Some(b'}') if before == b'{' => {
+                self.at += 1;
+                return Ok(None);
+            }
+            _ => return Err(Malformed),
+        }
+        let key = self.string()?;
+        self.expect(b':')?;
+        if let Some(key) = key.as_verbatim() {
+            return Ok(Some(key));
+        }
+        *decoded = key.to_str().into_owned().into_bytes();
+        Ok(Some(decoded))
     }
 
     #[inline]
@@ -281,7 +315,7 @@ impl<'a> Cursor<'a> {
         if self.peek() != Some(b'"') {
             return Err(Malformed);
         }
-        self.inside()?;
+        self.string()?;
         self.expect(b':')
     }
 
@@ -311,43 +345,52 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// At an opening quote: the inside of the string.
-    #[inline]
-    fn inside(&mut self) -> Result<&'a [u8]> {
-        match self.plain_inside::<1>() {
-            Some(inside) => Ok(inside),
-            None => self.longer_inside(),
-        }
-    }
-
-    /// At an opening quote: the inside of the string, if a quote ends it within so many chunks and nothing is escaped.
-    /// Does not move if not. One chunk holds most keys, names and words; it is worth a copy of this wherever one is read.
+    /// A short string in which nothing is escaped, as most names and words are. Does not move if there is something
+    /// else. It is worth a copy of this wherever a value is read.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
-    fn plain_inside<const CHUNKS: usize>(&mut self) -> Option<&'a [u8]> {
-        let rest = self.bytes.get(self.at + 1..)?;
-        for n in 0..CHUNKS {
-            let chunk = rest[n * CHUNK..].first_chunk()?;
-            let marks = (places(*chunk, b'"') | places(*chunk, b'\\')).to_bitmask();
-            if marks != 0 {
-                let length = n * CHUNK + marks.trailing_zeros() as usize;
-                if rest[length] != b'"' {
-                    return None;
-                }
-                self.at += length + 2;
-                return Some(&rest[..length]);
-            }
+    fn word(&mut self) -> Option<&'a [u8]> {
+        let next: &[u8; CHUNK + 1] = self.bytes.get(self.at..)?.first_chunk()?;
+        let (b'"', chunk) = next.split_first()? else { return None };
+        let length = plain_length(chunk.first_chunk()?)?;
+        if chunk[length] != b'"' {
+            return None;
         }
-        None
+        self.at += length + 2;
+        Some(&chunk[..length])
     }
 
-    /// At an opening quote: the inside of a string that is not short. Ids, times and paths are not much longer.
+    /// A string, if the value is one; skips anything else.
     #[inline(never)]
-    fn longer_inside(&mut self) -> Result<&'a [u8]> {
-        match self.plain_inside::<3>() {
-            Some(inside) => Ok(inside),
-            None => self.long_inside(),
+    fn any_text(&mut self) -> Result<Option<Text<'a>>> {
+        if self.peek() == Some(b'"') { self.string().map(Some) } else { self.skip_any().map(|()| None) }
+    }
+
+    /// At an opening quote: the string. Ids, times and paths are not much longer than words.
+    #[inline]
+    fn string(&mut self) -> Result<Text<'a>> {
+        const CHUNKS: usize = 4;
+        let rest = self.bytes.get(self.at + 1..).unwrap_or_default();
+        for n in 0..CHUNKS {
+            let from = n * CHUNK;
+            let marks = match rest.get(from..).and_then(<[u8]>::first_chunk) {
+                Some(chunk) => marks(chunk),
+                // Near the end of the line, look at its last bytes once more.
+                None => match rest.last_chunk() {
+                    Some(chunk) if from < rest.len() => marks(chunk) >> (from + CHUNK - rest.len()),
+                    _ => break,
+                },
+            };
+            if marks != 0 {
+                let length = from + marks.trailing_zeros() as usize;
+                if rest[length] != b'"' {
+                    break;
+                }
+                self.at += length + 2;
+                return Ok(Text::verbatim(&rest[..length]));
+            }
         }
+        self.long_inside().map(Text::json)
     }
 
     /// At an opening quote: the inside of the string, whatever it holds.
@@ -420,6 +463,9 @@ impl<'a> Cursor<'a> {
 /// How many bytes are compared together: what every processor that we build for can.
 const CHUNK: usize = 16;
 
+/// What stands around a key: a brace or a comma, two quotes, and the colon.
+const AROUND_KEY: usize = 4;
+
 /// How many bytes of a long string are looked at together: as many as a word has bits.
 const BLOCK: usize = 4 * CHUNK;
 
@@ -427,6 +473,19 @@ const BLOCK: usize = 4 * CHUNK;
 #[inline]
 fn places(chunk: [u8; CHUNK], byte: u8) -> u8x16 {
     u8x16::new(chunk).simd_eq(u8x16::splat(byte))
+}
+
+/// Where quotes and backslashes stand in a chunk: a bit for each place.
+#[inline]
+fn marks(chunk: &[u8; CHUNK]) -> u32 {
+    (places(*chunk, b'"') | places(*chunk, b'\\')).to_bitmask()
+}
+
+/// How many bytes stand before the first quote or backslash of a chunk, if it has one.
+#[inline]
+fn plain_length(chunk: &[u8; CHUNK]) -> Option<usize> {
+    let marks = marks(chunk);
+    (marks != 0).then(|| marks.trailing_zeros() as usize % CHUNK)
 }
 
 /// Where quotes stand in a block: a bit for each place.
@@ -472,7 +531,7 @@ mod tests {
                 ends
             });
             let quoted = format!("\"{text}");
-            let inside = Cursor::new(quoted.as_bytes()).inside().ok();
+            let inside = Cursor::new(quoted.as_bytes()).string().ok().map(Text::raw);
             proptest::prop_assert_eq!(inside, end.map(|end| &text.as_bytes()[..end]));
         }
 

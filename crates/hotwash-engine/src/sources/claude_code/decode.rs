@@ -41,11 +41,11 @@ pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mu
 }
 
 /// The bytes of a text. Copies only where something is escaped, which a client may do with any character.
+#[inline]
 fn plain(text: Text<'_>) -> Cow<'_, [u8]> {
-    if text.raw().contains(&b'\\') {
-        Cow::Owned(text.to_str().into_owned().into_bytes())
-    } else {
-        Cow::Borrowed(text.raw())
+    match text.as_verbatim() {
+        Some(bytes) => Cow::Borrowed(bytes),
+        None => Cow::Owned(text.to_str().into_owned().into_bytes()),
     }
 }
 
