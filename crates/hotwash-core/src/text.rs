@@ -33,6 +33,20 @@ impl<'a> Text<'a> {
         Text { bytes, form: Form::Json }
     }
 
+    /// The inside of a JSON string in which nothing is escaped.
+    pub const fn verbatim(bytes: &'a [u8]) -> Self {
+        Text { bytes, form: Form::Plain }
+    }
+
+    /// The bytes of the text, if it is known that nothing has to be resolved in them.
+    #[inline]
+    pub const fn as_verbatim(self) -> Option<&'a [u8]> {
+        match self.form {
+            Form::Plain => Some(self.bytes),
+            Form::Json => None,
+        }
+    }
+
     /// The recorded bytes.
     pub const fn raw(self) -> &'a [u8] {
         self.bytes
@@ -63,15 +77,15 @@ impl<'a> Text<'a> {
     }
 
     /// Whether the text is exactly this ASCII word. Does not allocate unless the recorded form is escaped.
+    #[inline]
     pub fn is(self, word: &str) -> bool {
-        if self.bytes == word.as_bytes() {
-            return true;
-        }
+        self.bytes == word.as_bytes() || self.form == Form::Json && self.is_in_disguise(word)
+    }
+
+    #[cold]
+    fn is_in_disguise(self, word: &str) -> bool {
         // Escapes only ever make a text longer, so one of the word's length or less is not the word in disguise.
-        self.form == Form::Json
-            && self.bytes.len() > word.len()
-            && memchr::memchr(b'\\', self.bytes).is_some()
-            && self.to_str() == word
+        self.bytes.len() > word.len() && memchr::memchr(b'\\', self.bytes).is_some() && self.to_str() == word
     }
 
     /// A decoded text of at most about `bytes` bytes from the start: cheap to call on a text of megabytes.
