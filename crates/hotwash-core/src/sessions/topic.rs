@@ -182,7 +182,7 @@ mod tests {
     fn only_a_prompt_without_a_word_in_common_is_another_topic() {
         let before = ["Please make the login form validate e-mail addresses before submitting", "login_form.tsx"];
         let cases = [
-            ("Write a migration that drops the legacy invoices table from our database schema", true),
+            ("Write a migration dropping the legacy invoices table from our database schema", true),
             ("Write a migration for the address column, dropping legacy invoices entirely", false),
             ("Write another form component covering legacy invoices exported monthly", false),
             ("Does it validate numbers, too?", false),
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_the_agent_offered_is_no_other_topic() {
-        let prompt = "Write a migration that drops the legacy invoices table from our database schema";
+        let prompt = "Write a migration dropping the legacy invoices table from our database schema";
         let before = ["Please make the login form validate e-mail addresses before submitting"];
         assert!(shift(&before, "", prompt).is_some());
         assert!(shift(&before, "Should I clean up the old invoices as well?", prompt).is_none());
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn too_little_before_tells_nothing() {
-        let prompt = "Write a migration that drops the legacy invoices table from our database schema";
+        let prompt = "Write a migration dropping the legacy invoices table from our database schema";
         assert!(shift(&["hello"], "", prompt).is_none());
     }
 }
