@@ -13,7 +13,7 @@ use read::Transcript;
 use std::path::Path;
 
 /// Counts up when the same bytes give other events or facts, so that transcripts are read anew.
-pub const DECODER: u32 = 1;
+pub const DECODER: u32 = 2;
 
 /// The folder in which hotwash's own judge runs, and the mark in front of what it asks.
 pub const JUDGE_FOLDER: &str = "hotwash/judge";
