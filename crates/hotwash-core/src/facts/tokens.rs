@@ -4,7 +4,7 @@ use super::Fold;
 use super::calls::{KeyMap, Step};
 use super::value::{Cited, FactValue, Form, facts, store};
 use crate::prices::{Picodollars, Prices, PricesOf};
-use crate::sessions::{ApiError, Event, EventId, Key, Kind, Usage};
+use crate::sessions::{ApiError, Event, EventId, Key, Kind, Message, Usage};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -167,24 +167,11 @@ const SYNTHETIC: &str = "<synthetic>";
 impl Fold for TokenFold {
     type Facts = TokenFacts;
 
+    #[inline]
     fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
         match &event.kind {
-            Kind::Message(message) => {
-                let Some(model) = self.model(message.model) else { return };
-                self.messages.insert(message.key, (model, message.usage));
-                if !event.origin.sidechain {
-                    self.peak_context = self.peak_context.max(message.usage.context());
-                }
-            }
-            Kind::SubagentMessage(message) => {
-                let Some(model) = self.model(message.model) else { return };
-                let agent = message.agent.to_str();
-                let messages = match self.subagents.get_mut(&*agent) {
-                    Some(messages) => messages,
-                    None => self.subagents.entry(agent.into_owned()).or_default(),
-                };
-                messages.insert(message.key, (model, message.usage));
-            }
+            Kind::Message(message) => self.message(message, event.origin.sidechain),
+            Kind::SubagentMessage(message) => self.subagent_message(message),
             Kind::ApiError(ApiError::Retry) => self.retried.push(event.origin.id),
             Kind::ApiError(ApiError::Final(_)) => self.gave_up.push(event.origin.id),
             _ => {}
@@ -215,6 +202,24 @@ impl Fold for TokenFold {
 }
 
 impl TokenFold {
+    fn message(&mut self, message: &Message<'_>, sidechain: bool) {
+        let Some(model) = self.model(message.model) else { return };
+        self.messages.insert(message.key, (model, message.usage));
+        if !sidechain {
+            self.peak_context = self.peak_context.max(message.usage.context());
+        }
+    }
+
+    fn subagent_message(&mut self, message: &Message<'_>) {
+        let Some(model) = self.model(message.model) else { return };
+        let agent = message.agent.to_str();
+        let messages = match self.subagents.get_mut(&*agent) {
+            Some(messages) => messages,
+            None => self.subagents.entry(agent.into_owned()).or_default(),
+        };
+        messages.insert(message.key, (model, message.usage));
+    }
+
     /// The number of a model, unless the client wrote the message itself.
     fn model(&mut self, name: Text<'_>) -> Option<u16> {
         if let Some(at) = self.models.iter().position(|known| known.as_bytes() == name.raw()) {

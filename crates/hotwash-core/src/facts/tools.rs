@@ -230,6 +230,7 @@ fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::facts::testing::facts_of;
+    use proptest::prelude::*;
 
     #[test]
     fn a_retry_is_the_same_call_after_an_error() {
@@ -304,6 +305,31 @@ mod tests {
             [("", "", true), ("abcdefghij", "abcdefghiX", true), ("abcdefghij", "abcdefghXY", false), ("a", "b", false)]
         {
             assert_eq!(nearly_equal(a.as_bytes(), b.as_bytes()), near, "{a} {b}");
+        }
+    }
+
+    /// The edit distance by its definition.
+    fn distance(a: &[u8], b: &[u8]) -> usize {
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.iter().enumerate() {
+            let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+            for (j, y) in b.iter().enumerate() {
+                let cost = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+                diagonal = std::mem::replace(&mut row[j + 1], cost);
+            }
+        }
+        row[b.len()]
+    }
+
+    proptest! {
+        #[test]
+        fn near_is_what_the_distance_says(a in "[ab]{0,40}", b in "[ab]{0,40}", cut in 0usize..40) {
+            let mixed = format!("{}{}", a.get(..cut.min(a.len())).unwrap_or_default(), b);
+            for (a, b) in [(&a, &b), (&a, &mixed), (&mixed, &b)] {
+                let limit = a.len().max(b.len()).saturating_sub(1) / 5;
+                let near = distance(a.as_bytes(), b.as_bytes()) <= limit;
+                prop_assert_eq!(nearly_equal(a.as_bytes(), b.as_bytes()), near, "{} {}", a, b);
+            }
         }
     }
 }

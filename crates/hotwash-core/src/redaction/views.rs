@@ -110,7 +110,8 @@ pub(super) fn without_invisible(text: &str) -> Option<View> {
     let (mut from, mut at) = (0, 0);
     let mut any = false;
     while at < bytes.len() {
-        let Some(step) = bytes.get(at..).unwrap_or_default().iter().position(|&b| may_be_invisible(b)) else {
+        let Some(step) = bytes.get(at..).unwrap_or_default().iter().position(|&b| MARKS[usize::from(b)] & 1 != 0)
+        else {
             break;
         };
         at += step;

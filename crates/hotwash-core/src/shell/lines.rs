@@ -88,6 +88,8 @@ struct Phrases {
     fails_inside: &'static [&'static str],
     passes_at_start: Beginnings,
     passes_inside: &'static [&'static str],
+    /// Words of which each phrase that may stand anywhere has one.
+    stems: &'static [&'static str],
 }
 
 impl Phrases {
@@ -103,8 +105,8 @@ impl Phrases {
     }
 
     /// Whether any of those that may stand anywhere in a line stands in the output at all.
-    fn inside(&self, output: &str) -> bool {
-        holds(output, self.fails_inside) || holds(output, self.passes_inside)
+    fn inside(&self, output: &str, stem: bool) -> bool {
+        (stem || holds(output, self.stems)) && (holds(output, self.fails_inside) || holds(output, self.passes_inside))
     }
 }
 
@@ -154,6 +156,7 @@ static TESTS: Phrases = Phrases {
         "** TEST SUCCEEDED", "All tests passed", "✔  All specs passed!", "Test Run Successful.",
     ]),
     passes_inside: &[],
+    stems: &[],
 };
 
 #[rustfmt::skip]
@@ -169,6 +172,7 @@ static BUILDS: Phrases = Phrases {
         "Compiled successfully", "webpack compiled",
     ]),
     passes_inside: &["compiled successfully"],
+    stems: &["error", "compiled"],
 };
 
 #[rustfmt::skip]
@@ -185,6 +189,7 @@ static LINTS: Phrases = Phrases {
     passes_inside: &[
         "no offenses detected", "No ESLint warnings or errors", "No fixes applied", "already formatted",
     ],
+    stems: &["formatted", "mods/funs", "No fixes"], // beside what linters count
 };
 
 /// What a line says about tests.
@@ -222,8 +227,11 @@ impl Holds {
     pub(super) fn of(kind: RunKind, output: &str) -> Self {
         match kind {
             RunKind::Test => Holds { phrases: true, counts: true },
-            RunKind::Build => Holds { phrases: BUILDS.inside(output), counts: false },
-            RunKind::Lint => Holds { phrases: LINTS.inside(output), counts: holds(output, PROBLEMS) },
+            RunKind::Build => Holds { phrases: BUILDS.inside(output, false), counts: false },
+            RunKind::Lint => {
+                let counts = holds(output, PROBLEMS);
+                Holds { phrases: LINTS.inside(output, counts), counts }
+            }
         }
     }
 }
@@ -400,4 +408,18 @@ fn holds(output: &str, phrases: &[&str]) -> bool {
 
 fn contains(line: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| line.contains(phrase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phrase_has_a_stem() {
+        for phrases in [&TESTS, &BUILDS, &LINTS] {
+            for phrase in phrases.fails_inside.iter().chain(phrases.passes_inside) {
+                assert!(contains(phrase, phrases.stems) || contains(phrase, PROBLEMS), "{phrase}");
+            }
+        }
+    }
 }

@@ -201,34 +201,58 @@ pub(super) const RULES: &[Rule] = &[
     ("buf", "lint", &[], Lint, "buf"),
 ];
 
-/// Whether the table may hold a program: most are not in it, which a bit tells sooner than all the rows.
-pub(super) fn may_have_a_rule(program: &str) -> bool {
-    let (word, bit) = place(program);
-    KNOWN[word] & bit != 0
+/// The rows of a program; most programs have none.
+pub(super) fn rules(program: &str) -> impl Iterator<Item = &'static Rule> {
+    let mut slot = slot(program);
+    let rows = loop {
+        match RULES.get(usize::from(FIRST[slot])..).unwrap_or_default() {
+            [first, ..] if first.0 != program => slot = (slot + 1) % SLOTS,
+            rows => break rows,
+        }
+    };
+    let name = rows.first().map(|rule| rule.0);
+    rows.iter().take_while(move |rule| Some(rule.0) == name)
 }
 
-/// A bit for each program of the table.
-static KNOWN: [u64; 32] = {
-    let mut known = [0; 32];
+const SLOTS: usize = 1024;
+
+/// For each hash of a name the first row of a program with it, or the place behind the last row. A program whose place
+/// is taken has the next free one.
+static FIRST: [u8; SLOTS] = {
+    let mut first = [RULES.len() as u8; SLOTS];
     let mut at = 0;
     while at < RULES.len() {
-        let (word, bit) = place(RULES[at].0);
-        known[word] |= bit;
+        if at == 0 || !same(RULES[at].0, RULES[at - 1].0) {
+            let mut slot = slot(RULES[at].0);
+            while (first[slot] as usize) < RULES.len() {
+                slot = (slot + 1) % SLOTS;
+            }
+            first[slot] = at as u8;
+        }
         at += 1;
     }
-    known
+    assert!(RULES.len() < 255);
+    first
 };
 
-/// Where the bit of a program is.
-const fn place(program: &str) -> (usize, u64) {
+const fn slot(program: &str) -> usize {
     let bytes = program.as_bytes();
-    let mut hash = bytes.len() as u32;
+    let mut hash = bytes.len();
     let mut at = 0;
     while at < bytes.len() {
-        hash = hash.wrapping_mul(31) ^ bytes[at] as u32;
+        hash = hash.wrapping_mul(31) ^ bytes[at] as usize;
         at += 1;
     }
-    ((hash as usize >> 6) % 32, 1 << (hash % 64))
+    hash % SLOTS
+}
+
+const fn same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 #[cfg(test)]
@@ -236,10 +260,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_program_has_its_bit_and_common_others_have_none() {
-        assert!(RULES.iter().all(|rule| may_have_a_rule(rule.0)));
-        let others = ["cd", "ls", "cat", "grep", "git", "echo", "head", "tail", "sed", "rm", "find", "rg", "mkdir"];
-        let taken: Vec<_> = others.iter().filter(|program| may_have_a_rule(program)).collect();
-        assert!(taken.is_empty(), "{taken:?}");
+    fn each_program_has_all_its_rows_and_others_have_none() {
+        for rule in RULES {
+            let found: Vec<_> = rules(rule.0).collect();
+            let all: Vec<_> = RULES.iter().filter(|other| other.0 == rule.0).collect();
+            assert_eq!(found, all, "the rows of {} stand together", rule.0);
+        }
+        for other in ["", "cd", "ls", "cat", "grep", "git", "echo", "no-such-program", "é"] {
+            assert_eq!(rules(other).count(), 0, "{other}");
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::programs::{RULES, may_have_a_rule};
+use super::programs::rules;
 use super::runs::RunKind::{self, Build, Lint, Test};
 use super::segment::{basename, head, past_flags};
 use super::tasks::{gradle, maven, task_kind, task_runner, tasks};
@@ -231,16 +231,13 @@ fn program_name(word: &str) -> &str {
 }
 
 fn rule(program: &str, arguments: Words<'_, '_>) -> Option<(RunKind, &'static str)> {
-    if !may_have_a_rule(program) {
-        return None;
-    }
     let has = |flag: &&str| {
         arguments
             .iter()
             .any(|word| word.strip_prefix(*flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
     };
     let mut first = None;
-    RULES.iter().filter(|rule| rule.0 == program).find_map(|(_, wanted, flags, kind, runner)| {
+    rules(program).find_map(|(_, wanted, flags, kind, runner)| {
         let operand = *first.get_or_insert_with(|| subcommand(program, arguments).map(|(operand, _)| operand));
         ((wanted.is_empty() || operand == Some(wanted)) && (flags.is_empty() || flags.iter().any(has)))
             .then_some((*kind, *runner))
