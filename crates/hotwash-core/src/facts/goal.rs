@@ -101,7 +101,7 @@ impl Fold for Goal {
                     self.last_command = Some(call.id);
                     self.ran(call);
                 }
-                Tool::Plan if outcome.body.head(200).contains("approved your plan") => {
+                Tool::Plan if outcome.body.head(200).contains("has approved") => {
                     self.facts.plans_approved.push(call.id);
                 }
                 _ => {}

@@ -196,6 +196,8 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
     // The shortest way to say it.
     heard.commit |= matches!(words.trim_end_matches(['.', '!']), "commit" | "push" | "merge" | "提交" | "コミット");
     (heard.ask, heard.symptom) = asked(words, cues, hands_off);
+    // "If I commit now, what happens?" wants to know.
+    heard.commit &= !matches!(heard.ask, Some(Ask::Question | Ask::Investigation));
     // What goes with a commit ("and update the description") is no further work.
     if heard.commit && matches!(heard.ask, Some(Ask::Change | Ask::SmallChange)) {
         heard.ask = None;
@@ -300,6 +302,16 @@ fn asks_on(words: &str) -> Option<Ask> {
     words.trim_end().ends_with(['?', '？']).then_some(Ask::Question)
 }
 
+/// "What we create" tells; "can we create" asks.
+fn told(words: &str, at: usize) -> bool {
+    const PRONOUNS: &[&str] = &["i", "you", "we", "they", "it", "he", "she"];
+    #[rustfmt::skip]
+    const MODALS: &[&str] = &["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"];
+    let mut before = sentence_before(words, at).split_whitespace().rev().map(bare);
+    before.next().is_some_and(|word| PRONOUNS.contains(&word))
+        && before.next().is_none_or(|word| !MODALS.contains(&word))
+}
+
 /// Whether a cue counts where it stands.
 fn stands(words: &str, cue: &Cue) -> bool {
     #[rustfmt::skip]
@@ -321,6 +333,7 @@ fn stands(words: &str, cue: &Cue) -> bool {
         }
         Manner::Verb => {
             !before(words, cue.start, 1, ARTICLES)
+                && !told(words, cue.start)
                 && !before(words, cue.start, 3, CONDITIONS)
                 // A part of a name: `--add`, `run.sh`, "test-repo".
                 && !words.get(..cue.start).unwrap_or_default().ends_with(['-', '_', '.', '/', '`', '"', '<'])
@@ -407,6 +420,7 @@ mod tests {
             ("implement dark mode", Some(Feature)),
             ("Look at TASK.md and start implementing it", Some(Feature)),
             ("can we add a column for the branch?", Some(Change)),
+            ("it breaks on the files that we create, I get an error", Some(BugFix)),
             ("let's completely remove the start command", Some(Change)),
             ("refactor the parser", Some(Refactor)),
             ("simplify the code added in this branch", Some(Refactor)),

@@ -39,7 +39,7 @@ facts! {
         /// Blind: as above; irony.
         failure_signals: Cited,
         /// Those of them that complain. That something does not work is a complaint only after something was changed, and
-        /// a correction only until something is changed again.
+        /// a correction only until something is changed again; after a change, going on to something else ends it.
         /// Why: one of the four signals that a goal was missed.
         /// Blind: as above.
         frustration_signals: Cited,
@@ -125,7 +125,8 @@ facts! {
         /// Why: what the goal is.
         /// Blind: as above.
         asked_change: Cited,
-        /// How the prompt that opens the session takes what was done before it: accepted, complaint or other.
+        /// How the prompt that opens the session takes what was done before it: accepted, complaint, or other where it
+        /// goes on to something else; unknown where it reports that something is wrong or asks for nothing.
         /// Why: where one transcript holds several sessions, it is the last word on the one before.
         /// Blind: as `completion_signals`.
         opening_reaction: Option<String>,
@@ -156,13 +157,21 @@ pub struct Signals {
     turn: usize,
     /// Something was changed, or may have been.
     worked: bool,
-    /// Complaints with the turn they opened.
-    complaints: Vec<(usize, EventId)>,
-    /// Corrections that nothing was changed after.
-    corrections: Vec<(usize, EventId)>,
-    /// The same for giving up.
+    complaints: Vec<Complaint>,
+    /// Prompts that give up, with the turn they opened.
     abandoned: Vec<(usize, EventId)>,
     words: String,
+}
+
+/// A prompt that complains.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Complaint {
+    turn: usize,
+    event: EventId,
+    /// No more than a correction.
+    correction: bool,
+    /// Something was changed after it.
+    answered: bool,
 }
 
 impl Fold for Signals {
@@ -174,7 +183,8 @@ impl Fold for Signals {
             Step::Called(call) => self.worked |= call.tool == Tool::Subagent,
             Step::Ended { call: Some(call), status: Status::Ok, .. } if call.tool.edits() => {
                 self.worked = true;
-                self.corrections.clear();
+                self.complaints.retain(|complaint| !complaint.correction);
+                self.complaints.iter_mut().for_each(|complaint| complaint.answered = true);
             }
             _ => {}
         }
@@ -213,14 +223,11 @@ impl Fold for Signals {
 
     fn finish(&self) -> SignalFacts {
         let mut facts = self.facts.clone();
-        let recent = |said: &[(usize, EventId)]| {
-            let recent = said.iter().filter(|(turn, _)| turn + LAST_TURNS > self.turn);
-            Cited(recent.map(|(_, id)| *id).collect())
-        };
-        facts.frustration_signals = recent(&self.complaints);
-        facts.frustration_signals.0.extend(recent(&self.corrections).0);
-        facts.frustration_signals.0.sort_unstable();
-        facts.abandonment_signals = recent(&self.abandoned);
+        let recent = |turn: usize| turn + LAST_TURNS > self.turn;
+        let complaints = self.complaints.iter().filter(|complaint| recent(complaint.turn));
+        facts.frustration_signals = Cited(complaints.map(|complaint| complaint.event).collect());
+        let abandoned = self.abandoned.iter().filter(|(turn, _)| recent(*turn));
+        facts.abandonment_signals = Cited(abandoned.map(|(_, event)| *event).collect());
         facts.natural_language = language(&self.words);
         facts
     }
@@ -252,20 +259,33 @@ impl Signals {
             // The prompt that opens a session is its task: "it still fails" there is what to work on.
             self.opened = true;
             let reaction = match reaction {
-                Some(Reaction::Accepted) => ACCEPTED,
-                Some(Reaction::Frustrated | Reaction::Broken | Reaction::Corrected) => COMPLAINT,
-                Some(Reaction::Abandoned) | None => OTHER,
+                Some(Reaction::Accepted) => Some(ACCEPTED),
+                Some(Reaction::Frustrated | Reaction::Broken | Reaction::Corrected) => Some(COMPLAINT),
+                // A report may be about what was done before; "continue" says that it is not over.
+                _ if symptom || speech.pasted_error || ask.is_none() => None,
+                _ => Some(OTHER),
             };
-            facts.opening_reaction = Some(reaction.to_owned());
+            facts.opening_reaction = reaction.map(str::to_owned);
             return;
+        }
+        let complains = match reaction {
+            Some(Reaction::Frustrated | Reaction::Corrected) => true,
+            Some(Reaction::Broken) => self.worked,
+            Some(Reaction::Accepted | Reaction::Abandoned) | None => false,
+        };
+        if complains {
+            // "Ugh. Is there another way?" steers.
+            let steers = reaction == Some(Reaction::Frustrated) && ask.is_some() && !symptom;
+            let correction = steers || reaction == Some(Reaction::Corrected);
+            self.complaints.push(Complaint { turn: self.turn, event: id, correction, answered: false });
+        } else if ask.is_some() && !symptom && !speech.pasted_error {
+            // Somebody who goes on to something else after a change that answers a complaint complains no longer.
+            self.complaints.retain(|complaint| !complaint.answered);
         }
         match reaction {
             Some(Reaction::Accepted) => facts.completion_signals.push(id),
-            Some(Reaction::Frustrated) => self.complaints.push((self.turn, id)),
-            Some(Reaction::Broken) if self.worked => self.complaints.push((self.turn, id)),
-            Some(Reaction::Corrected) => self.corrections.push((self.turn, id)),
             Some(Reaction::Abandoned) => self.abandoned.push((self.turn, id)),
-            Some(Reaction::Broken) | None => {}
+            _ => {}
         }
     }
 }

@@ -151,7 +151,7 @@ fn is_pasted(line: &str) -> bool {
         b'+' | b'-' => trimmed.starts_with("+++ ") || trimmed.starts_with("--- ") || second == b'\t',
         // A time in front is a log.
         b'0'..=b'9' => bytes.len() >= 8 && (is_date(bytes) || is_clock(bytes)),
-        b'[' => bytes.len() >= 9 && (is_date(&bytes[1..]) || is_clock(&bytes[1..])),
+        b'[' => is_labelled(&bytes[1..]) || bytes.len() >= 9 && (is_date(&bytes[1..]) || is_clock(&bytes[1..])),
         b'a' => trimmed.starts_with("at ") && trimmed.ends_with(')') && trimmed.contains(':'),
         b'F' => trimmed.starts_with("File \"") || trimmed.starts_with("FAIL\t") || trimmed.starts_with("FAIL: "),
         b'T' => trimmed.starts_with("Traceback (most recent"),
@@ -174,6 +174,13 @@ fn is_drawn(line: &str) -> bool {
 /// `Error: …`, `error[E0308]: …`, `ERROR …`: what a program prints, not how a person begins a sentence.
 fn is_error_line(line: &str) -> bool {
     ["Error: ", "error: ", "error[", "ERROR ", "ERROR: ", "Exception in "].iter().any(|mark| line.starts_with(mark))
+}
+
+/// `[lint] …`, `[INFO] …`: what a task or a log is told by.
+fn is_labelled(bytes: &[u8]) -> bool {
+    let label =
+        bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-')).count();
+    label >= 2 && bytes[label..].starts_with(b"] ")
 }
 
 fn is_date(bytes: &[u8]) -> bool {
@@ -263,6 +270,8 @@ mod tests {
             ("> still broken\nwho said that?", "who said that?"),
             ("2026-01-05T10:00:00Z still broken\nwhy?", "why?"),
             ("[10:00:01] never mind\nwhy?", "why?"),
+            ("[lint] still broken\nwhy?", "why?"),
+            ("[x] this one", "[x] this one"),
             ("Error: still broken\n    at run (a.js:1:2)\nwhy?", "why?"),
             ("Traceback (most recent call last):\n  File \"a.py\", line 3\nwhy?", "why?"),
             ("❯ make\n│ still broken\nwhy?", "why?"),

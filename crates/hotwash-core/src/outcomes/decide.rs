@@ -83,18 +83,18 @@ fn failed(facts: &Facts, intended: &Intended, standing: &Standing) -> Option<Ver
     if standing.accepted.is_none() {
         let text = |what: &str| format!("the session ended {what}");
         if !ending.ended_on_api_error.is_empty() {
-            let text = text("on a request that failed for good or met a limit");
+            let text = text("on a request that failed for good");
             add(Lack::BrokeOff, "ended_on_api_error", text, &ending.ended_on_api_error.0);
         }
         if ending.ended_on_open_calls.count() > ending.ended_on_open_commit.count() {
-            add(
-                Lack::BrokeOff,
-                "ended_on_open_calls",
-                text("while a call was still open"),
-                &ending.ended_on_open_calls.0,
-            );
+            let text = match ending.ended_on_open_calls.count() {
+                1 => text("while 1 tool call was still open"),
+                n => text(&format!("while {n} tool calls were still open")),
+            };
+            add(Lack::BrokeOff, "ended_on_open_calls", text, &ending.ended_on_open_calls.0);
         }
-        if !ending.ended_without_answer.is_empty() {
+        // Where a prompt follows, somebody went on.
+        if !ending.ended_without_answer.is_empty() && signals.followed_by.is_none() {
             let text = text("on a tool's result, without a word of the agent: cut off in the middle of the work");
             add(Lack::BrokeOff, "ended_without_answer", text, &ending.ended_without_answer.0);
         }
@@ -187,7 +187,7 @@ fn completed(facts: &Facts, intent: Intent, standing: &Standing) -> Option<Verdi
         let fact = if word == Word::After { "followed_by" } else { "human_prompts" };
         Reason::new(fact, "the person went on without complaint", &word.events())
     });
-    let both = |run: Option<Reason>, word: Option<Reason>| Some(vec![run?, word?]);
+    let both = |one: Option<Reason>, other: Option<Reason>| Some(vec![one?, other?]);
     let by_word = |word: Option<Reason>| Some(Verdict::complete(SURE_ACCEPTED, vec![word?]));
     let by_run = |reasons: Option<Vec<Reason>>| Some(Verdict::complete(SURE_VERIFIED, reasons?));
 
@@ -230,7 +230,7 @@ fn completed(facts: &Facts, intent: Intent, standing: &Standing) -> Option<Verdi
         Intent::Refactor => {
             let preserved = || checked(standing.green);
             match accepted {
-                Some(word) => both(preserved(), Some(word)).map(|reasons| Verdict::complete(SURE_ACCEPTED, reasons)),
+                Some(word) => both(Some(word), preserved()).map(|reasons| Verdict::complete(SURE_ACCEPTED, reasons)),
                 None => by_run(both(preserved(), went_on)),
             }
         }

@@ -118,7 +118,7 @@ const SMALL_LINES: u64 = 20;
 /// And of at most so many files.
 const SMALL_FILES: u64 = 2;
 /// The first thing asked for counts more than what comes up on the way.
-const OPENING_WEIGHT: u32 = 2;
+const OPENING_WEIGHT: u32 = 3;
 /// How sure an intent is that nobody put into words.
 const BY_WORK_ALONE: f64 = 0.4;
 
@@ -140,6 +140,9 @@ impl Intended {
         let work: Vec<(Ask, EventId)> = asks.iter().copied().filter(|(ask, _)| ask.wants_change()).collect();
         // Somebody who wonders all along and lets nothing be changed wanted to know.
         let wants_work = !work.is_empty() && (opening.wants_change() || changed(facts) || work.len() * 2 > asks.len());
+        // A plan or a review that is written down is still one.
+        let written_down = matches!(opening, Ask::Plan | Ask::Review) && facts.goal.last_source_edit.is_empty();
+        let wants_work = wants_work && !written_down;
         let family = if wants_work { &work } else { &asks };
         let mut tally: Vec<(Intent, u32, Vec<EventId>)> = Vec::new();
         for (at, &(ask, event)) in family.iter().enumerate() {

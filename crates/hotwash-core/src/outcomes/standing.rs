@@ -84,8 +84,10 @@ impl Standing {
             Some(*prompt) > last_edit
                 && Some(*prompt) > last_green(facts)
                 && last_ask < last_edit
+                // "Yes" and "continue" go on with the same thing.
+                && (wonders == Some(*prompt) || asked_otherwise(facts, *prompt))
                 && !signals.failure_signals.0.contains(prompt)
-                && !signals.reported_errors.0.contains(prompt)
+                && !signals.reported_symptoms.0.contains(prompt)
         });
         let went_on =
             went_on.map(Word::At).or_else(|| (followed_by(OTHER) || followed_by(ACCEPTED)).then_some(Word::After));
@@ -102,6 +104,12 @@ impl Standing {
             left_open: left_open.filter(|_| accepted.is_none()),
         }
     }
+}
+
+fn asked_otherwise(facts: &Facts, prompt: EventId) -> bool {
+    let signals = &facts.signals;
+    let said = [&signals.asked_review, &signals.asked_plan, &signals.completion_signals, &signals.commit_requests];
+    said.into_iter().any(|said| said.0.contains(&prompt))
 }
 
 /// The prompt after the session complains of it.

@@ -45,7 +45,13 @@ pub fn paragraph(told: &Told<'_>, facts: &Facts, outcome: &Outcome) -> String {
     if let Some(answer) = answer.filter(|_| !facts.ending.last_answer.is_empty()) {
         sentences.push(format!("The agent's last words begin: “{}”", shortened(&answer, QUOTE_CHARS)));
     }
-    sentences.iter().map(|sentence| format!("{}.", sentence.trim_end_matches('.'))).collect::<Vec<_>>().join(" ")
+    sentences.iter().map(|sentence| ended(sentence)).collect::<Vec<_>>().join(" ")
+}
+
+/// A sentence with a full stop, where a quote does not end it already.
+fn ended(sentence: &str) -> String {
+    let over = ["?”", "!”", ".”", "…”", "。”", "？”", "！”", "."].iter().any(|end| sentence.ends_with(end));
+    if over { sentence.to_owned() } else { format!("{sentence}.") }
 }
 
 fn done(facts: &Facts) -> String {
@@ -82,7 +88,10 @@ fn came_of(outcome: &Outcome) -> String {
 
 /// The first sentence of some words, or their first line where they are no sentence.
 fn first_sentence(words: &str) -> String {
-    let line = words.lines().map(plain_line).find(|line| !line.is_empty()).unwrap_or_default();
+    // The client writes this in front of a plan; the plan's heading says more.
+    let says = |line: &String| !line.is_empty() && line != "Implement the following plan:";
+    let line = words.lines().map(plain_line).find(says).unwrap_or_default();
+    let line = line.strip_prefix("Plan: ").unwrap_or(&line).to_owned();
     let ends = |(at, c): &(usize, char)| {
         let rest = line.get(at + c.len_utf8()..).unwrap_or_default();
         matches!(c, '。' | '！' | '？') || matches!(c, '.' | '!' | '?') && rest.starts_with(' ') && *at >= 8
@@ -188,6 +197,7 @@ mod tests {
             ("can you please add a test for the parser?", "Add a test for the parser"),
             ("```\ncode\n```\nwhy does this fail? I tried all.", "Why does this fail?"),
             ("Fix `src/a.rs`. It is broken.", "Fix src/a.rs."),
+            ("Implement the following plan:\n\n# Plan: Keep long words\n\nSo.", "Keep long words"),
             ("请修复登录问题。谢谢", "修复登录问题。"),
             ("", ""),
         ] {
@@ -214,6 +224,11 @@ mod tests {
             last_answer: Some("It should work now. Try it."),
             title: None,
         };
-        insta::assert_snapshot!(paragraph(&told, &facts, &offline(&facts)));
+        assert_eq!(
+            paragraph(&told, &facts, &offline(&facts)),
+            "Asked: “fix the parser”. In 1 turn, 1 file changed (+1 −1), with no run after the last change. \
+             Bug fix: undecided (claimed, not backed: e4 says “should work now”, and no run came after the last edit e2). \
+             The agent's last words begin: “It should work now.”"
+        );
     }
 }

@@ -23,11 +23,13 @@ pub(super) fn entry(mut file: FileState, known: Option<Role>, transcript: &Trans
     let parts: Vec<&Part> = transcript.pieces.parts().collect();
     let mut facts: Vec<Facts> = parts.iter().map(|part| part.ledger.finish(setup.prices)).collect();
     if let Some(last) = facts.last_mut()
-        && !last.ending.ended_on_open_calls.is_empty()
+        && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
         && setup.now_ns.saturating_sub(file.mtime_ns) < QUIET_NS
     {
-        // A call without a result is no end yet: the agent may be at it. It is looked at again once it is quiet.
+        // A call without a result, or a result without an answer, is no end yet: the agent may be at it. It is looked at
+        // again once it is quiet.
         last.ending.ended_on_open_calls = Cited::default();
+        last.ending.ended_without_answer = Cited::default();
         file.decoder = STILL_RUNNING;
     }
     let role = known.unwrap_or_else(|| {

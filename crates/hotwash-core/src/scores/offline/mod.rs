@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub const JUDGE: &str = "offline";
 
 /// Changes with every change that can move a score.
-pub const VERSION: &str = "1.0.0";
+pub const VERSION: &str = "1.1.0";
 
 /// Grades a session from its facts: same facts and rubric, same grade, byte for byte.
 pub fn grade(facts: &Facts, rubric: &Rubric) -> Grade {
@@ -85,7 +85,7 @@ fn level(dimension: &Dimension, index: usize, items: Vec<Item>, confidence: Opti
 }
 
 /// An item that moves nothing but explains.
-fn note(fact: &'static str, reason: String, events: &[EventId]) -> Item {
+fn note(fact: &str, reason: String, events: &[EventId]) -> Item {
     Item { amount: 0.0, reason, fact: fact.to_owned(), events: events.to_vec() }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::facts::edits::EditFacts;
 use crate::facts::ending::EndingFacts;
+use crate::facts::goal::GoalFacts;
 use crate::facts::parallel::ParallelFacts;
 use crate::facts::prompts::PromptFacts;
 use crate::facts::reads::ReadFacts;
@@ -130,7 +131,11 @@ fn good() -> Facts {
             ..VerificationFacts::default()
         },
         tokens: TokenFacts { peak_context: 92_000, ..TokenFacts::default() },
-        signals: SignalFacts { completion_signals: cited(&[210]), ..SignalFacts::default() },
+        signals: SignalFacts {
+            asked_bug_fix: cited(&[1]),
+            completion_signals: cited(&[210]),
+            ..SignalFacts::default()
+        },
         ..Facts::default()
     }
 }
@@ -183,7 +188,11 @@ fn bad() -> Facts {
         },
         ending: EndingFacts { unresolved_errors: cited(&[290]), ..EndingFacts::default() },
         tokens: TokenFacts { peak_context: 182_400, ..TokenFacts::default() },
-        signals: SignalFacts { failure_signals: cited(&[300]), ..SignalFacts::default() },
+        signals: SignalFacts {
+            asked_bug_fix: cited(&[1]),
+            frustration_signals: cited(&[300]),
+            ..SignalFacts::default()
+        },
         ..Facts::default()
     }
 }
@@ -212,7 +221,7 @@ fn a_good_session_and_a_bad_one() {
     ");
     assert_snapshot!(render(&grade(&bad(), &rubric("v2"))), @"
     goal_achievement failed, confidence 0.9
-             1 prompt near the end complains or gives up, and none accepts the result later: e300
+             the person complains near the end, and nothing later resolves it: e300
     tool_efficiency 0.596, from 0.900
       -0.150 6 of 6 independent read-only calls were made alone instead of beside the one before: e31, e33, e35, e37, e39, e41
       -0.057 1 of 7 edits was refused because the file had not been read: e60
@@ -243,7 +252,7 @@ fn a_good_session_and_a_bad_one() {
 #[test]
 fn nothing_is_unscored_and_not_middling() {
     assert_snapshot!(render(&grade(&Facts::default(), &rubric("v2"))), @"
-    goal_achievement unscored: nobody said whether it worked and no run shows it: undecided
+    goal_achievement unscored: no prompt says what was wanted: undecided
     tool_efficiency unscored: 0 tool calls; 5 are needed to say anything
     process_adherence unscored: 0 tool calls; 3 are needed to say anything
     context_efficiency unscored: 0 reads; 3 are needed to say anything
@@ -257,7 +266,7 @@ fn nothing_is_unscored_and_not_middling() {
         ..Facts::default()
     };
     assert_snapshot!(render(&grade(&look, &rubric("v2"))), @"
-    goal_achievement unscored: nobody said whether it worked and no run shows it: undecided
+    goal_achievement unscored: no prompt says what was wanted: undecided
     tool_efficiency 0.900, from 0.900
              nothing stands out in 8 tool calls
     process_adherence unscored: 8 tool calls with no edit, no claim and no red run: no process to look at
@@ -274,7 +283,7 @@ fn nothing_is_unscored_and_not_middling() {
 fn older_rubrics_are_served_where_facts_say_something() {
     assert_snapshot!(render(&grade(&bad(), &rubric("v1"))), @"
     task_completion failed, confidence 0.9
-             1 prompt near the end complains or gives up, and none accepts the result later: e300
+             the person complains near the end, and nothing later resolves it: e300
     execution_quality 0.000, from 0.700
       -0.200 no green run came after the last change of a source file: e270
       -0.200 2 of 2 success claims have no green run behind them: e140, e295
@@ -311,7 +320,7 @@ fn older_rubrics_are_served_where_facts_say_something() {
       -0.029 3 of 62 tool calls failed, those that were retried and refused edits not counted: e27, e81, e290
       -0.020 6 of 60 file operations were done in the shell instead of with a file tool: e9, e11, e13, e15, e17, e19
     task_completion failed, confidence 0.9
-             1 prompt near the end complains or gives up, and none accepts the result later: e300
+             the person complains near the end, and nothing later resolves it: e300
     error_recovery poor
              nearly the same call failed 4 times in a row: e22, e24, e26
     cost_efficiency unscored: facts alone say nothing about cost efficiency
@@ -618,11 +627,13 @@ fn errors_decide_a_level() {
     ");
 }
 
-/// A session of three prompts (e1, e50, e90) with one edit (e20).
+/// A session of three prompts (e1 wants a bug fixed, e50, e90 asks something) with one edit (e20).
 fn told(change: impl FnOnce(&mut Facts)) -> String {
     let mut facts = Facts {
         prompts: PromptFacts { human_prompts: cited(&[1, 50, 90]), turns: 3, ..PromptFacts::default() },
         edits: EditFacts { edit_calls_ok: cited(&[20]), ..EditFacts::default() },
+        signals: SignalFacts { asked_bug_fix: cited(&[1]), asked_question: cited(&[90]), ..SignalFacts::default() },
+        goal: GoalFacts { last_source_edit: cited(&[20]), ..GoalFacts::default() },
         ..Facts::default()
     };
     change(&mut facts);
@@ -639,9 +650,9 @@ fn hard_evidence_of_failure() {
     goal_achievement failed, confidence 0.9
              the session ended while 2 tool calls were still open: e95, e96
     ");
-    assert_snapshot!(told(|it| it.signals.failure_signals = cited(&[50, 90])), @"
+    assert_snapshot!(told(|it| it.signals.frustration_signals = cited(&[50, 90])), @"
     goal_achievement failed, confidence 0.9
-             2 prompts near the end complain or give up, and none accepts the result later: e50, e90
+             the person complains near the end, and nothing later resolves it: e50, e90
     ");
     assert_snapshot!(told(|it| {
         it.transcript = TranscriptFacts { headless: true, ..TranscriptFacts::default() };
@@ -670,14 +681,15 @@ fn hard_evidence_of_completion() {
         it.verification.test_runs = passed(&[30]);
     }), @"
     goal_achievement complete, confidence 0.8
-             a green run came after the last change and the person went on without complaint: e30, e90
+             a green run came after the last change: e30
+             the person went on without complaint: e90
     ");
 }
 
 #[test]
 fn otherwise_the_goal_is_undecided() {
     let nobody = told(|_| {});
-    assert_snapshot!(nobody, @"goal_achievement unscored: nobody said whether it worked and no run shows it: undecided");
+    assert_snapshot!(nobody, @"goal_achievement unscored: no run came after the last edit e20, and nobody accepted the result: undecided");
     // Calls that never came back in the middle, claims, errors and counts decide nothing.
     let hints = told(|it| {
         it.tools.calls_without_result = cited(&[30]);
@@ -695,21 +707,21 @@ fn otherwise_the_goal_is_undecided() {
         it.signals.completion_signals = cited(&[50]);
         it.edits.edit_calls_ok = cited(&[20, 60]);
     });
-    assert_eq!(early, nobody);
+    assert!(early.ends_with("undecided"), "{early}");
     // Green, but nobody has seen it yet.
     let unseen = told(|it| {
         it.verification.verified = Some(true);
         it.edits.edit_calls_ok = cited(&[95]);
     });
-    assert_eq!(unseen, nobody);
+    assert!(unseen.ends_with("undecided"), "{unseen}");
 
     assert_snapshot!(told(|it| {
         it.signals.completion_signals = cited(&[90]);
         it.verification.ended_red = cited(&[80]);
-    }), @"goal_achievement unscored: the person accepted the result but the last run is red: undecided");
+    }), @"goal_achievement unscored: the person accepted the result, but the last run is red: undecided");
     assert_snapshot!(told(|it| {
         it.transcript.headless = true;
         it.signals.completion_signals = cited(&[90]);
         it.verification.verified = Some(true);
-    }), @"goal_achievement unscored: nobody was there to accept the result and nothing shows a failure: undecided");
+    }), @"goal_achievement unscored: nobody was there to accept the result, and nothing shows a failure: undecided");
 }

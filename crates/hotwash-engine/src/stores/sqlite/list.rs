@@ -162,8 +162,7 @@ impl Store {
     pub fn undecided_yet(&self) -> Result<Vec<(SessionId, Facts)>> {
         let provenance = outcome_provenance();
         self.read(|connection| {
-            let origin =
-                origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+            let origin = origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
             let Some((origin, complete)) = origin else {
                 return facts_without(connection, "SELECT session FROM outcomes WHERE 0 AND ?1", 0);
             };
@@ -185,8 +184,7 @@ impl Store {
             None => None,
         };
         self.read(|connection| {
-            let origin =
-                origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+            let origin = origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
             let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
             let sql = format!(
                 "SELECT s.id, s.project, s.model, s.to_ms, o.substance, o.intent, o.status, o.goal, o.evidence, o.lack,
@@ -200,7 +198,9 @@ impl Store {
             let mut rows = statement.query(params![origin.map(|(id, _)| id), since, until])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                if named.as_ref().is_some_and(|named| row.get_ref(0).ok().and_then(|id| id.as_str().ok()).is_none_or(|id| !named.contains(id))) {
+                if named.as_ref().is_some_and(|named| {
+                    row.get_ref(0).ok().and_then(|id| id.as_str().ok()).is_none_or(|id| !named.contains(id))
+                }) {
                     continue;
                 }
                 let project = restore(row.get_ref(1)?.as_str()?, &self.rules);
@@ -289,15 +289,7 @@ impl Store {
         };
         let own = &session.facts.get().tokens;
         let with_subagents = Usage { subagents: 0, tokens: own.tokens, cost: own.cost_usd.clone() };
-        Ok(Row {
-            session,
-            path: row.get(1)?,
-            version: row.get(2)?,
-            grade,
-            with_subagents,
-            outcome: None,
-            rework: None,
-        })
+        Ok(Row { session, path: row.get(1)?, version: row.get(2)?, grade, with_subagents, outcome: None, rework: None })
     }
 }
 
@@ -369,7 +361,8 @@ fn add_outcomes(connection: &Connection, rows: &mut [Row]) -> rusqlite::Result<(
     let mut rework = connection.prepare_cached("SELECT detail FROM rework WHERE session = ?1")?;
     for row in rows {
         let id = &row.session.id.0;
-        let json = outcome.query_row(params![origin.map(|(id, _)| id), id], |row| row.get::<_, String>(0)).optional()?;
+        let json =
+            outcome.query_row(params![origin.map(|(id, _)| id), id], |row| row.get::<_, String>(0)).optional()?;
         row.outcome = json.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| json_error(&error))?;
         let json = rework.query_row([id], |row| row.get::<_, String>(0)).optional()?;
         row.rework = json.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| json_error(&error))?;

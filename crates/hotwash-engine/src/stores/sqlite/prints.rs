@@ -28,7 +28,8 @@ impl Store {
     /// The sessions of a repository that changed something and ended at or after a moment.
     pub fn changed_in(&self, repository: &str, since: Timestamp) -> Result<Vec<Placed>> {
         self.read(|connection| {
-            let sql = "SELECT session, from_ms, to_ms FROM prints WHERE repository = ?1 AND to_ms >= ?2 ORDER BY session";
+            let sql =
+                "SELECT session, from_ms, to_ms FROM prints WHERE repository = ?1 AND to_ms >= ?2 ORDER BY session";
             let mut statement = connection.prepare_cached(sql)?;
             let rows = statement.query_map(params![repository, since.0], |row| {
                 let (from, to) = (Timestamp(row.get(1)?), Timestamp(row.get(2)?));

@@ -93,9 +93,7 @@ impl Store {
 
     /// Keeps outcomes of sessions that are already there, all or none of them.
     pub fn put_outcomes(&mut self, outcomes: &[(SessionId, Outcome)]) -> Result<()> {
-        self.write(|transaction| {
-            outcomes.iter().try_for_each(|(id, outcome)| put_outcome(transaction, id, outcome))
-        })
+        self.write(|transaction| outcomes.iter().try_for_each(|(id, outcome)| put_outcome(transaction, id, outcome)))
     }
 
     /// Notes that the offline judge has judged every session by this rubric, and its outcome.
