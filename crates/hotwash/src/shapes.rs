@@ -1,9 +1,9 @@
 //! Sessions as machines read them. `docs/json.md` describes every key; a change here is a change there.
 
+use crate::commands::rework;
 use crate::counts::Counts;
 use crate::run::Run;
 use crate::window::Window;
-use crate::commands::rework;
 use hotwash_core::facts::{Cost, FactValue as _, Facts, Tokens};
 use hotwash_core::outcomes::{self, Booleans, Outcome};
 use hotwash_core::scores::{Overall, Reading, Score, Value as ScoreValue, offline};

@@ -40,8 +40,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
         });
         if let Some((by, groups)) = groups {
             document["by"] = json!(by.name());
-            document["groups"] =
-                groups.into_iter().map(|(key, prism)| json!({ "key": key, "prism": prism })).collect();
+            document["groups"] = groups.into_iter().map(|(key, prism)| json!({ "key": key, "prism": prism })).collect();
         }
         stdout(&shapes::document(&document))?;
         return Ok(exit);
@@ -56,7 +55,11 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     }
     moves(&all, screen, &mut out);
     let more = if args.by.is_none() { "prism --by intent | " } else { "" };
-    let _ = writeln!(out, "\nnext: {}", screen.style.command(&format!("hotwash {more}sessions --why | show ID | rework ID")));
+    let _ = writeln!(
+        out,
+        "\nnext: {}",
+        screen.style.command(&format!("hotwash {more}sessions --why | show ID | rework ID"))
+    );
     screen.page(&out)?;
     Ok(exit)
 }
@@ -129,12 +132,21 @@ fn whole(prism: &Prism, screen: &Screen, out: &mut String) {
         said("bounds", format!("{low:.0} if every undecided one had failed, {high:.0} if every one had crushed"));
     }
     let explicit = &prism.explicit;
-    said("explicit", format!("{} with silent completions counted as not complete", ranged(explicit.score, explicit.interval)));
+    said(
+        "explicit",
+        format!("{} with silent completions counted as not complete", ranged(explicit.score, explicit.interval)),
+    );
     if prism.reworked > 0 {
         said("rework", format!("{} reached the goal and were taken back later", count(prism.reworked, "session")));
     }
     if prism.provisional > 0 {
-        said("early", format!("{} of {} are younger than two weeks: later work may take them back", prism.provisional, prism.decided));
+        said(
+            "early",
+            format!(
+                "{} of {} are younger than two weeks: later work may take them back",
+                prism.provisional, prism.decided
+            ),
+        );
     }
     let left_out: Vec<String> = [
         (prism.without_substance, "without substance"),

@@ -255,12 +255,8 @@ fn outcome(outcome: &Outcome, row: &Row, screen: &Screen, out: &mut String) {
         item_lines("      ", &reason.text, &reason.events, screen, out);
     }
     let booleans = Booleans::of(row.session.facts.get());
-    let missing: Vec<String> = booleans
-        .all()
-        .iter()
-        .filter(|(_, held)| !held.holds)
-        .map(|(name, _)| name.replace('_', " "))
-        .collect();
+    let missing: Vec<String> =
+        booleans.all().iter().filter(|(_, held)| !held.holds).map(|(name, _)| name.replace('_', " ")).collect();
     let missing = if missing.is_empty() { "all seven hold".into() } else { format!("not: {}", missing.join(", ")) };
     item_lines("      ", &format!("letter {}; {missing}", booleans.letter()), &[], screen, out);
 }
