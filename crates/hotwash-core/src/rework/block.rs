@@ -57,7 +57,7 @@ impl Block {
             block.slots.extend(slots);
             block.targets.push(Target { rank, until, print, slots: Vec::new() });
         }
-        block.slots.sort_by_key(|slot| (slot.added.line, slot.target));
+        block.slots.sort_unstable_by_key(|slot| (slot.added.line, slot.target));
         for (at, slot) in block.slots.iter().enumerate() {
             block.targets[slot.target as usize].slots.push(at as u32);
         }
@@ -124,7 +124,7 @@ impl Block {
     /// Marks the lines that somebody took out of a file they were added to.
     fn find_danger(&mut self) {
         let homes = self.slots.iter().zip(0..).flat_map(|(slot, at): (&Slot, u32)| {
-            slot.added.homes.iter().map(move |(file, _)| ((slot.added.line, *file), at))
+            slot.added.homes().map(move |(file, _)| ((slot.added.line, file), at))
         });
         let mut homes: Vec<((Line, FileKey), u32)> = homes.collect();
         homes.sort_unstable();
@@ -164,7 +164,7 @@ impl Block {
                 }
             }
         }
-        history.sort_by_key(|(line, hit)| (*line, hit.rank, hit.at, hit.event));
+        history.sort_unstable_by_key(|(line, hit)| (*line, hit.rank, hit.at, hit.event));
         let mut taken = Vec::new();
         let mut history = history.chunk_by(|a, b| a.0 == b.0).peekable();
         for slots in watched.chunk_by(|a, b| line_of(a) == line_of(b)) {
@@ -186,11 +186,11 @@ impl Block {
                     self.counts(slot, rank, at)
                 });
                 let gone = match deeds.get(&at) {
-                    None => fate(&slot.added.homes, counts),
+                    None => fate(slot.added.homes(), counts),
                     Some(deeds) => {
                         let mut hits: Vec<Hit> = counts.flatten().chain(deeds).copied().collect();
                         fate::sort(&mut hits);
-                        fate(&slot.added.homes, fate::sessions(&hits))
+                        fate(slot.added.homes(), fate::sessions(&hits))
                     }
                 };
                 taken.extend(gone.map(|gone| (slot.target, gone)));
@@ -223,7 +223,7 @@ impl Block {
                         if !self.counts(slot, rank, act.at) {
                             continue;
                         }
-                        let homes = slot.added.homes.iter().map(|(home, _)| *home);
+                        let homes = slot.added.homes().map(|(home, _)| home);
                         for home in homes.filter(|home| file.is_none_or(|file| file == *home)) {
                             let done = match act.what {
                                 What::Move(from, to) => Done::Moved(from, to),

@@ -181,7 +181,9 @@ impl Changes {
                 _ if refused => {}
                 Deed::Revert(named) => {
                     let undoes = shown.next();
-                    named.iter().for_each(|id| self.act(event, What::Revert(*id)));
+                    for id in named {
+                        self.act(event, What::Revert(id));
+                    }
                     self.commit(undoes, event);
                 }
                 Deed::Drop(count) => self.act(event, What::Drop(count)),
@@ -215,7 +217,7 @@ impl Changes {
     fn commit(&mut self, shown: Option<(Option<super::CommitId>, &str)>, event: EventId) {
         self.committed = self.edits.len() as u32;
         let (id, subject) = shown.map_or((None, None), |(id, subject)| (id, Some(subject)));
-        if let Some(undone) = subject.and_then(acts::undone) {
+        if let Some(undone) = subject.and_then(Subject::undone_by) {
             self.act(event, What::RevertSubject(undone));
         }
         self.act(event, What::Commit { id, subject: subject.map(Subject::of) });

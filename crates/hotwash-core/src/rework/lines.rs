@@ -240,10 +240,13 @@ mod prism_rework {
         #[test]
         fn a_line_is_the_same_escaped_and_plain(text in "([a-z0-9 ]{0,9}|[\\\\\"/\t\r\n]|[é中😀\u{1}])*") {
             let quoted = serde_json::to_string(&text).unwrap();
-            let ascii: String = quoted.chars().map(|letter| match letter {
-                ' '..='~' => letter.to_string(),
-                _ => letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
-            }).collect();
+            let mut ascii = String::new();
+            for unit in quoted.encode_utf16() {
+                match u8::try_from(unit) {
+                    Ok(byte @ b' '..=b'~') => ascii.push(char::from(byte)),
+                    _ => ascii.extend(["\\u", &format!("{unit:04x}")]),
+                }
+            }
             let lines = |text: Text<'_>| {
                 let mut lines = Vec::new();
                 each_line(text, |line| lines.push(line));
