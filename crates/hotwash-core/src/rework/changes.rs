@@ -10,7 +10,7 @@ use super::lines::{Line, each_line, line_behind_sign};
 use super::repository::{FileKey, repository, tree_key, within};
 use crate::sessions::{Change, EventId, Timestamp};
 use crate::shell;
-use crate::text::Body;
+use crate::text::{Body, Text};
 use serde::{Deserialize, Serialize};
 
 /// How many commands before the first change are remembered. A session with more has done something by then.
@@ -91,8 +91,15 @@ pub(crate) struct Counted {
 
 impl Changes {
     /// Remembers where the session works.
-    pub(crate) fn works_in(&mut self, cwd: crate::text::Text<'_>) {
-        if self.works_in.is_none() && !cwd.is_empty() {
+    #[inline]
+    pub(crate) fn works_in(&mut self, cwd: Text<'_>) {
+        if self.works_in.is_none() {
+            self.begins_in(cwd);
+        }
+    }
+
+    fn begins_in(&mut self, cwd: Text<'_>) {
+        if !cwd.is_empty() {
             let cwd = cwd.to_str();
             self.works_in = Some((repository(&cwd).into(), tree_key(&cwd)));
         }
@@ -145,7 +152,7 @@ impl Changes {
     pub(crate) fn ran(
         &mut self,
         command: &str,
-        cwd: crate::text::Text<'_>,
+        cwd: Text<'_>,
         output: Option<&Body<'_>>,
         event: EventId,
         at: Option<Timestamp>,

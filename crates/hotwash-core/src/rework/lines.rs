@@ -48,25 +48,31 @@ fn hash_lines(mut bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>
     let mut line = Hasher::default();
     // Whether the last line has begun.
     let mut open = false;
-    while let Some(&first) = bytes.first() {
-        let plain = match first {
-            b'\\' if escaped => 0,
-            _ if escaped => memchr::memchr(b'\\', bytes).unwrap_or(bytes.len()),
-            _ => memchr::memchr3(b'\n', b'\t', b'\r', bytes).unwrap_or(bytes.len()),
-        };
+    while !bytes.is_empty() {
         open = true;
-        line.plain(&bytes[..plain]);
-        bytes = &bytes[plain..];
-        let (newline, length) = match bytes {
-            [] => break,
-            [b'\\', b'n', ..] if escaped => (true, 2),
-            [b'\\', ..] if escaped => (false, escape(bytes, &mut line)),
-            [byte, ..] => (*byte == b'\n', 1),
+        let length = match bytes {
+            [b'\\', b't' | b'r', ..] if escaped => 2,
+            [b'\\', b'n', ..] if escaped => {
+                open = false;
+                2
+            }
+            [b'\\', ..] if escaped => escape(bytes, &mut line),
+            [b'\t' | b'\r', ..] if !escaped => 1,
+            [b'\n', ..] if !escaped => {
+                open = false;
+                1
+            }
+            _ => {
+                let stop =
+                    if escaped { memchr::memchr(b'\\', bytes) } else { memchr::memchr3(b'\n', b'\t', b'\r', bytes) };
+                let length = stop.unwrap_or(bytes.len());
+                line.plain(&bytes[..length]);
+                length
+            }
         };
         bytes = &bytes[length..];
-        if newline {
+        if !open {
             each(std::mem::take(&mut line).finish());
-            open = false;
         }
     }
     if open {
