@@ -1,7 +1,7 @@
 //! Judges a block of sessions: their lines are looked for in everything that came later.
 //!
-//! Lines such as `return None` are in half of all sessions, and nearly none of them are ever in danger. So what was done to a
-//! line is told only for lines that somebody took out of a file they were added to.
+//! Lines such as `return None` are in half of all sessions, and nearly none of them are ever in danger. So what was
+//! done to a line is told only for lines that somebody took out of a file they were added to.
 
 use super::commits::Commits;
 use super::fate::{self, Done, Hit, fate};
@@ -144,7 +144,8 @@ impl Block {
         }
     }
 
-    /// Follows the lines that are in danger, and says of which session's lines somebody removed the last copy, and where.
+    /// Follows the lines that are in danger, and says of which session's lines somebody removed the last copy, and
+    /// where.
     fn taken(&self, deeds: &Deeds) -> Vec<(u32, (u32, EventId))> {
         let watched: Vec<u32> = (0..)
             .zip(&self.slots)
@@ -240,16 +241,16 @@ impl Block {
         deeds
     }
 
-    /// Whether git may not have had a line yet when files of a working tree were put back: git keeps what it has, and does
-    /// not touch files that it does not know.
+    /// Whether git may not have had a line yet when files of a working tree were put back: git keeps what it has, and
+    /// does not touch files that it does not know.
     fn uncommitted(&self, target: &Target, slot: &Slot, home: FileKey, tree: u64, at: Timestamp) -> bool {
         let created = target.print.files.iter().any(|file| file.file == home && file.created);
         !created && target.print.tree == tree && !self.commits.any_between(tree, slot.added.at, at)
     }
 }
 
-/// Where in a sorted list the lines with the same first bits are. Hashes are spread evenly, so that their first bits are
-/// a table as good as any.
+/// Where in a sorted list the lines with the same first bits are. Hashes are spread evenly, so that their first bits
+/// are a table as good as any.
 struct Table {
     starts: Vec<u32>,
     shift: u32,

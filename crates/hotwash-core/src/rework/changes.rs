@@ -1,8 +1,8 @@
 //! Collects a session's [`Fingerprint`] while its events go by: every changed line in a few instructions, and the rest
 //! when somebody asks for it.
 //!
-//! Only files within the repository count. What the session took back itself is gone: lines that it removed again, files
-//! that it deleted or put back before committing them.
+//! Only files within the repository count. What the session took back itself is gone: lines that it removed again,
+//! files that it deleted or put back before committing them.
 
 use super::acts::{self, Deed};
 use super::fingerprint::{ACTS_KEPT, Act, FileChange, Fingerprint, LineChange, Subject, What};

@@ -1,8 +1,8 @@
 //! What became of one line that a session added: who took the last copy of it away, if anybody did.
 //!
 //! A line lives in the files that the session added it to. Further copies that later sessions add there go first when
-//! copies are removed. A copy that turns up in any file when one has gone was moved there, and lives there from then on.
-//! What later sessions do in other files otherwise says nothing: two files may well hold the same line.
+//! copies are removed. A copy that turns up in any file when one has gone was moved there, and lives there from then
+//! on. What later sessions do in other files otherwise says nothing: two files may well hold the same line.
 
 use super::repository::FileKey;
 use crate::sessions::{EventId, Timestamp};

@@ -1,7 +1,7 @@
 //! What a session did to its repository, in hashes: the lines it added and removed, its commits, and what it undid.
 //!
 //! A fingerprint holds no words, so that there is nothing in it to redact. How it is kept is in
-//! [`encoding`](super::encoding), how it comes about in [`changes`](super::changes).
+//! `encoding.rs`, how it comes about in `changes.rs`.
 
 use super::lines::Line;
 use super::repository::FileKey;
@@ -161,8 +161,8 @@ impl Fingerprint {
         self.files.is_empty() && self.acts.is_empty()
     }
 
-    /// What several parts of one session did together: the pieces it was joined from, or its subagents and itself. Their
-    /// order does not matter. Events keep the ids that they have in their own transcripts.
+    /// What several parts of one session did together: the pieces it was joined from, or its subagents and itself.
+    /// Their order does not matter. Events keep the ids that they have in their own transcripts.
     #[must_use]
     pub fn joined<'p>(parts: impl IntoIterator<Item = &'p Fingerprint>) -> Fingerprint {
         let mut joined = Fingerprint::default();
@@ -211,8 +211,8 @@ impl Fingerprint {
         self.files.retain(|file| file.created || !file.lines.is_empty());
     }
 
-    /// The lines that the session added: those of which there are more now, in all files together. What it moved from one
-    /// file to another it did not add.
+    /// The lines that the session added: those of which there are more now, in all files together. What it moved from
+    /// one file to another it did not add.
     pub fn added(&self) -> Vec<Added> {
         let mut lines: Vec<_> = self.lines().map(|(file, change)| (change.line, file, change.net, change.at)).collect();
         lines.sort_unstable();

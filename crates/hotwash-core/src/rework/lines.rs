@@ -29,7 +29,8 @@ impl Line {
     }
 }
 
-/// Shows `each` the hash of every line of a text, or nothing for a line that says nothing. A newline at the end begins no further line.
+/// Shows `each` the hash of every line of a text, or nothing for a line that says nothing. A newline at the end begins
+/// no further line.
 pub fn each_line(text: Text<'_>, each: impl FnMut(Option<Line>)) {
     hash_lines(text.raw(), text.is_escaped(), each);
 }
