@@ -7,6 +7,8 @@
 //! the repository's own are read.
 
 use gix::ObjectId;
+use gix::revision::walk::Sorting;
+use gix::traverse::commit::simple::CommitTimeOrder;
 use hotwash_core::rework::{CommitId, FileKey, Fingerprint, Line, Settings, What, each_line};
 use hotwash_core::sessions::Timestamp;
 use hotwash_core::text::Text;
@@ -238,7 +240,7 @@ impl Repository {
         let mut files: HashMap<FileKey, HashSet<Line>> = HashMap::new();
         for added in print.added() {
             outcome.added += 1;
-            for (file, _) in added.homes {
+            for (file, _) in added.homes() {
                 files.entry(file).or_default().insert(added.line);
             }
         }
@@ -294,8 +296,6 @@ impl Repository {
         if mine.is_empty() {
             return Ok(Vec::new());
         }
-        use gix::revision::walk::Sorting;
-        use gix::traverse::commit::simple::CommitTimeOrder;
         let seconds = work.from.0.div_euclid(1000);
         let sorting = Sorting::ByCommitTimeCutoff { order: CommitTimeOrder::NewestFirst, seconds };
         let walk = self.git.rev_walk([self.tip]).sorting(sorting).all().map_err(|error| self.unreadable(&error))?;

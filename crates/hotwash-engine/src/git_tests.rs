@@ -69,7 +69,7 @@ fn print(file: &str, lines: &[&str], day: i64, commit: Option<&str>) -> Fingerpr
     }
     changes.sort_by_key(|change| change.line);
     let file = FileChange { file: FileKey::of(file), created: false, lines: changes };
-    let id = commit.map(|id| CommitId::parse(&id[..7]).unwrap());
+    let id = commit.map(|id| CommitId::parse(id.get(..7).unwrap()).unwrap());
     let acts = vec![Act { event: EventId(2), at: at(day), what: What::Commit { id, subject: None } }];
     Fingerprint { files: vec![file], acts, ..Fingerprint::default() }
 }

@@ -1,7 +1,7 @@
 //! Judges a block of sessions: their lines are looked for in everything that came later.
 //!
-//! Lines such as `return None` are in half of all sessions, and nearly none of them are ever in danger. So what was done to a
-//! line is told only for lines that somebody took out of a file they were added to.
+//! Lines such as `return None` are in half of all sessions, and nearly none of them are ever in danger. So what was
+//! done to a line is told only for lines that somebody took out of a file they were added to.
 
 use super::commits::Commits;
 use super::fate::{self, Done, Hit, fate};
@@ -57,7 +57,7 @@ impl Block {
             block.slots.extend(slots);
             block.targets.push(Target { rank, until, print, slots: Vec::new() });
         }
-        block.slots.sort_by_key(|slot| (slot.added.line, slot.target));
+        block.slots.sort_unstable_by_key(|slot| (slot.added.line, slot.target));
         for (at, slot) in block.slots.iter().enumerate() {
             block.targets[slot.target as usize].slots.push(at as u32);
         }
@@ -124,7 +124,7 @@ impl Block {
     /// Marks the lines that somebody took out of a file they were added to.
     fn find_danger(&mut self) {
         let homes = self.slots.iter().zip(0..).flat_map(|(slot, at): (&Slot, u32)| {
-            slot.added.homes.iter().map(move |(file, _)| ((slot.added.line, *file), at))
+            slot.added.homes().map(move |(file, _)| ((slot.added.line, file), at))
         });
         let mut homes: Vec<((Line, FileKey), u32)> = homes.collect();
         homes.sort_unstable();
@@ -144,7 +144,8 @@ impl Block {
         }
     }
 
-    /// Follows the lines that are in danger, and says of which session's lines somebody removed the last copy, and where.
+    /// Follows the lines that are in danger, and says of which session's lines somebody removed the last copy, and
+    /// where.
     fn taken(&self, deeds: &Deeds) -> Vec<(u32, (u32, EventId))> {
         let watched: Vec<u32> = (0..)
             .zip(&self.slots)
@@ -164,7 +165,7 @@ impl Block {
                 }
             }
         }
-        history.sort_by_key(|(line, hit)| (*line, hit.rank, hit.at, hit.event));
+        history.sort_unstable_by_key(|(line, hit)| (*line, hit.rank, hit.at, hit.event));
         let mut taken = Vec::new();
         let mut history = history.chunk_by(|a, b| a.0 == b.0).peekable();
         for slots in watched.chunk_by(|a, b| line_of(a) == line_of(b)) {
@@ -186,11 +187,11 @@ impl Block {
                     self.counts(slot, rank, at)
                 });
                 let gone = match deeds.get(&at) {
-                    None => fate(&slot.added.homes, counts),
+                    None => fate(slot.added.homes(), counts),
                     Some(deeds) => {
                         let mut hits: Vec<Hit> = counts.flatten().chain(deeds).copied().collect();
                         fate::sort(&mut hits);
-                        fate(&slot.added.homes, fate::sessions(&hits))
+                        fate(slot.added.homes(), fate::sessions(&hits))
                     }
                 };
                 taken.extend(gone.map(|gone| (slot.target, gone)));
@@ -223,7 +224,7 @@ impl Block {
                         if !self.counts(slot, rank, act.at) {
                             continue;
                         }
-                        let homes = slot.added.homes.iter().map(|(home, _)| *home);
+                        let homes = slot.added.homes().map(|(home, _)| home);
                         for home in homes.filter(|home| file.is_none_or(|file| file == *home)) {
                             let done = match act.what {
                                 What::Move(from, to) => Done::Moved(from, to),
@@ -240,16 +241,16 @@ impl Block {
         deeds
     }
 
-    /// Whether git may not have had a line yet when files of a working tree were put back: git keeps what it has, and does
-    /// not touch files that it does not know.
+    /// Whether git may not have had a line yet when files of a working tree were put back: git keeps what it has, and
+    /// does not touch files that it does not know.
     fn uncommitted(&self, target: &Target, slot: &Slot, home: FileKey, tree: u64, at: Timestamp) -> bool {
         let created = target.print.files.iter().any(|file| file.file == home && file.created);
         !created && target.print.tree == tree && !self.commits.any_between(tree, slot.added.at, at)
     }
 }
 
-/// Where in a sorted list the lines with the same first bits are. Hashes are spread evenly, so that their first bits are
-/// a table as good as any.
+/// Where in a sorted list the lines with the same first bits are. Hashes are spread evenly, so that their first bits
+/// are a table as good as any.
 struct Table {
     starts: Vec<u32>,
     shift: u32,

@@ -1,8 +1,8 @@
 //! What became of one line that a session added: who took the last copy of it away, if anybody did.
 //!
 //! A line lives in the files that the session added it to. Further copies that later sessions add there go first when
-//! copies are removed. A copy that turns up in any file when one has gone was moved there, and lives there from then on.
-//! What later sessions do in other files otherwise says nothing: two files may well hold the same line.
+//! copies are removed. A copy that turns up in any file when one has gone was moved there, and lives there from then
+//! on. What later sessions do in other files otherwise says nothing: two files may well hold the same line.
 
 use super::repository::FileKey;
 use crate::sessions::{EventId, Timestamp};
@@ -47,8 +47,11 @@ pub(super) fn last(session: &[Hit]) -> (Timestamp, u32) {
 }
 
 /// Follows a line through what sessions did to it, in order, and says who removed the last copy, and where.
-pub(super) fn fate<'h>(homes: &[(FileKey, i32)], sessions: impl Iterator<Item = &'h [Hit]>) -> Option<(u32, EventId)> {
-    let mut line = Copies { homes: homes.to_vec(), names: Vec::new() };
+pub(super) fn fate<'h>(
+    homes: impl Iterator<Item = (FileKey, i32)>,
+    sessions: impl Iterator<Item = &'h [Hit]>,
+) -> Option<(u32, EventId)> {
+    let mut line = Copies { homes: homes.collect(), names: Vec::new() };
     let added = line.count();
     let mut taken = None;
     for hits in sessions {
@@ -145,7 +148,7 @@ mod prism_rework {
         let mut hits: Vec<Hit> = story.iter().enumerate().map(hit).collect();
         let fate_of = |hits: &mut Vec<Hit>| {
             sort(hits);
-            fate(&[(A, copies)], sessions(hits)).map(|(rank, _)| rank)
+            fate([(A, copies)].into_iter(), sessions(hits)).map(|(rank, _)| rank)
         };
         let taken = fate_of(&mut hits);
         hits.reverse();

@@ -29,7 +29,8 @@ impl Line {
     }
 }
 
-/// Shows `each` the hash of every line of a text, or nothing for a line that says nothing. A newline at the end begins no further line.
+/// Shows `each` the hash of every line of a text, or nothing for a line that says nothing. A newline at the end begins
+/// no further line.
 pub fn each_line(text: Text<'_>, each: impl FnMut(Option<Line>)) {
     hash_lines(text.raw(), text.is_escaped(), each);
 }
@@ -48,25 +49,31 @@ fn hash_lines(mut bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>
     let mut line = Hasher::default();
     // Whether the last line has begun.
     let mut open = false;
-    while let Some(&first) = bytes.first() {
-        let plain = match first {
-            b'\\' if escaped => 0,
-            _ if escaped => memchr::memchr(b'\\', bytes).unwrap_or(bytes.len()),
-            _ => memchr::memchr3(b'\n', b'\t', b'\r', bytes).unwrap_or(bytes.len()),
-        };
+    while !bytes.is_empty() {
         open = true;
-        line.plain(&bytes[..plain]);
-        bytes = &bytes[plain..];
-        let (newline, length) = match bytes {
-            [] => break,
-            [b'\\', b'n', ..] if escaped => (true, 2),
-            [b'\\', ..] if escaped => (false, escape(bytes, &mut line)),
-            [byte, ..] => (*byte == b'\n', 1),
+        let length = match bytes {
+            [b'\\', b't' | b'r', ..] if escaped => 2,
+            [b'\\', b'n', ..] if escaped => {
+                open = false;
+                2
+            }
+            [b'\\', ..] if escaped => escape(bytes, &mut line),
+            [b'\t' | b'\r', ..] if !escaped => 1,
+            [b'\n', ..] if !escaped => {
+                open = false;
+                1
+            }
+            _ => {
+                let stop =
+                    if escaped { memchr::memchr(b'\\', bytes) } else { memchr::memchr3(b'\n', b'\t', b'\r', bytes) };
+                let length = stop.unwrap_or(bytes.len());
+                line.plain(&bytes[..length]);
+                length
+            }
         };
         bytes = &bytes[length..];
-        if newline {
+        if !open {
             each(std::mem::take(&mut line).finish());
-            open = false;
         }
     }
     if open {
@@ -240,10 +247,13 @@ mod prism_rework {
         #[test]
         fn a_line_is_the_same_escaped_and_plain(text in "([a-z0-9 ]{0,9}|[\\\\\"/\t\r\n]|[é中😀\u{1}])*") {
             let quoted = serde_json::to_string(&text).unwrap();
-            let ascii: String = quoted.chars().map(|letter| match letter {
-                ' '..='~' => letter.to_string(),
-                _ => letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
-            }).collect();
+            let mut ascii = String::new();
+            for unit in quoted.encode_utf16() {
+                match u8::try_from(unit) {
+                    Ok(byte @ b' '..=b'~') => ascii.push(char::from(byte)),
+                    _ => ascii.extend(["\\u", &format!("{unit:04x}")]),
+                }
+            }
             let lines = |text: Text<'_>| {
                 let mut lines = Vec::new();
                 each_line(text, |line| lines.push(line));

@@ -117,8 +117,8 @@ pub fn affected(changed: &[(Timestamp, Timestamp)], all: &[Placed], settings: &S
     (0..all.len()).filter(|&at| touches(&all[at])).collect()
 }
 
-/// Judges the `wanted` ones among the sessions of one repository, in that order. `load` fetches a session's fingerprint,
-/// and is asked only for those that matter: the wanted ones and those within their windows.
+/// Judges the `wanted` ones among the sessions of one repository, in that order. `load` fetches a session's
+/// fingerprint, and is asked only for those that matter: the wanted ones and those within their windows.
 pub fn rework<E>(
     sessions: &[Placed],
     wanted: &[usize],
