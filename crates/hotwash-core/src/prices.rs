@@ -30,7 +30,7 @@ impl Picodollars {
 pub struct Prices {
     /// The day the table was checked.
     pub as_of: String,
-    models: BTreeMap<String, Vec<Price>>,
+    models: BTreeMap<String, Vec<Rates>>,
 }
 
 /// Dollars per million tokens, for prompts above a size.
@@ -44,6 +44,31 @@ struct Price {
     cache_write_1h: f64,
     cache_read: f64,
     output: f64,
+}
+
+/// Picodollars per token, for prompts above a size.
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    above: u64,
+    input: u64,
+    cache_write_5m: u64,
+    cache_write_1h: u64,
+    cache_read: u64,
+    output: u64,
+}
+
+impl From<&Price> for Rates {
+    fn from(price: &Price) -> Self {
+        let rate = |dollars: f64| (dollars * 1e6).round() as u64;
+        Rates {
+            above: price.above,
+            input: rate(price.input),
+            cache_write_5m: rate(price.cache_write_5m),
+            cache_write_1h: rate(price.cache_write_1h),
+            cache_read: rate(price.cache_read),
+            output: rate(price.output),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -76,10 +101,10 @@ impl Prices {
         let table: Table = toml::from_str(source)?;
         let mut models = BTreeMap::new();
         for entry in table.model {
-            let mut prices = entry.price;
-            prices.sort_by_key(|price| price.above);
+            let mut rates: Vec<Rates> = entry.price.iter().map(Rates::from).collect();
+            rates.sort_by_key(|rates| rates.above);
             for id in entry.ids {
-                models.insert(id, prices.clone());
+                models.insert(id, rates.clone());
             }
         }
         Ok(Prices { as_of: table.as_of, models })
@@ -92,10 +117,11 @@ impl Prices {
 
     /// The prices of a model, for asking often.
     pub fn of(&self, model: &str) -> PricesOf<'_> {
-        PricesOf(self.find(model))
+        PricesOf(self.models.get(model).map(Vec::as_slice).or_else(|| self.find(model)))
     }
+
     /// A model by its id, without a provider's prefix, a date, or a variant mark.
-    fn find(&self, model: &str) -> Option<&[Price]> {
+    fn find(&self, model: &str) -> Option<&[Rates]> {
         let name = model.rsplit(['/', ':']).find(|part| part.contains("claude")).unwrap_or(model);
         let name = name.strip_prefix("anthropic.").unwrap_or(name);
         let name = name.split(['[', '@']).next().unwrap_or(name);
@@ -109,7 +135,7 @@ impl Prices {
 
 /// The prices of one model, if it has any.
 #[derive(Clone, Copy, Debug)]
-pub struct PricesOf<'a>(Option<&'a [Price]>);
+pub struct PricesOf<'a>(Option<&'a [Rates]>);
 
 impl PricesOf<'_> {
     /// What a message cost, or nothing if the model has no price. Zero tokens cost nothing whatever the model.
@@ -117,16 +143,16 @@ impl PricesOf<'_> {
         if usage.context() + usage.output == 0 {
             return Some(Picodollars(0));
         }
-        let prices = self.0?;
-        let price = prices.iter().rev().find(|price| usage.context() > price.above).or(prices.first())?;
-        let part = |tokens: u64, dollars: f64| Picodollars(tokens.saturating_mul((dollars * 1e6).round() as u64));
+        let all = self.0?;
+        let rates = all.iter().rev().find(|rates| usage.context() > rates.above).or(all.first())?;
+        let part = |tokens: u64, rate: u64| Picodollars(tokens.saturating_mul(rate));
         let hour = usage.cache_write_1h.min(usage.cache_write);
         let parts = [
-            part(usage.input, price.input),
-            part(usage.cache_write - hour, price.cache_write_5m),
-            part(hour, price.cache_write_1h),
-            part(usage.cache_read, price.cache_read),
-            part(usage.output, price.output),
+            part(usage.input, rates.input),
+            part(usage.cache_write - hour, rates.cache_write_5m),
+            part(hour, rates.cache_write_1h),
+            part(usage.cache_read, rates.cache_read),
+            part(usage.output, rates.output),
         ];
         Some(parts.into_iter().fold(Picodollars(0), Picodollars::plus))
     }

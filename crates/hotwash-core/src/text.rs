@@ -4,6 +4,7 @@
 //! escapes and all, and [`Text::to_str`] decodes them on demand. Decoding never fails: a lone surrogate or an invalid
 //! byte becomes U+FFFD, an escape that JSON does not know stands for the character behind the backslash.
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -14,7 +15,7 @@ pub struct Text<'a> {
     form: Form,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Form {
     #[default]
     Plain,
@@ -30,6 +31,20 @@ impl<'a> Text<'a> {
     /// The inside of a JSON string, escapes not yet resolved.
     pub const fn json(bytes: &'a [u8]) -> Self {
         Text { bytes, form: Form::Json }
+    }
+
+    /// The inside of a JSON string in which nothing is escaped.
+    pub const fn verbatim(bytes: &'a [u8]) -> Self {
+        Text { bytes, form: Form::Plain }
+    }
+
+    /// The bytes of the text, if it is known that nothing has to be resolved in them.
+    #[inline]
+    pub const fn as_verbatim(self) -> Option<&'a [u8]> {
+        match self.form {
+            Form::Plain => Some(self.bytes),
+            Form::Json => None,
+        }
     }
 
     /// The recorded bytes.
@@ -50,7 +65,8 @@ impl<'a> Text<'a> {
     /// The text itself. Borrows where nothing has to be resolved.
     pub fn to_str(self) -> Cow<'a, str> {
         if self.form == Form::Plain || memchr::memchr(b'\\', self.bytes).is_none() {
-            return String::from_utf8_lossy(self.bytes);
+            // Checked as a whole first: piece by piece costs several times as much.
+            return std::str::from_utf8(self.bytes).map_or_else(|_| String::from_utf8_lossy(self.bytes), Cow::Borrowed);
         }
         let mut out = Vec::with_capacity(self.bytes.len());
         unescape(self.bytes, &mut out);
@@ -61,25 +77,68 @@ impl<'a> Text<'a> {
     }
 
     /// Whether the text is exactly this ASCII word. Does not allocate unless the recorded form is escaped.
+    #[inline]
     pub fn is(self, word: &str) -> bool {
-        if self.bytes == word.as_bytes() {
-            return true;
-        }
+        self.bytes == word.as_bytes() || self.form == Form::Json && self.is_in_disguise(word)
+    }
+
+    #[cold]
+    fn is_in_disguise(self, word: &str) -> bool {
         // Escapes only ever make a text longer, so one of the word's length or less is not the word in disguise.
-        self.form == Form::Json
-            && self.bytes.len() > word.len()
-            && memchr::memchr(b'\\', self.bytes).is_some()
-            && self.to_str() == word
+        self.bytes.len() > word.len() && memchr::memchr(b'\\', self.bytes).is_some() && self.to_str() == word
     }
 
     /// A decoded text of at most about `bytes` bytes from the start: cheap to call on a text of megabytes.
     pub fn head(self, bytes: usize) -> Cow<'a, str> {
-        Text { bytes: cut_front(self.bytes, bytes), form: self.form }.to_str()
+        self.beginning(bytes).to_str()
+    }
+
+    /// [`Text::head`] before it is decoded.
+    #[must_use]
+    pub fn beginning(self, bytes: usize) -> Text<'a> {
+        Text { bytes: cut_front(self.bytes, bytes), form: self.form }
     }
 
     /// A decoded text of at most about `bytes` bytes from the end.
     pub fn tail(self, bytes: usize) -> Cow<'a, str> {
-        Text { bytes: cut_back(self.bytes, bytes), form: self.form }.to_str()
+        self.ending(bytes).to_str()
+    }
+
+    /// [`Text::tail`] before it is decoded.
+    #[must_use]
+    pub fn ending(self, bytes: usize) -> Text<'a> {
+        Text { bytes: cut_back(self.bytes, bytes), form: self.form }
+    }
+
+    /// Whether there is nothing but white space.
+    pub fn is_blank(self) -> bool {
+        // A first letter that is no escape settles it for nearly all.
+        !matches!(self.bytes.first(), Some(b'!'..=b'[' | b']'..=b'~')) && self.to_str().trim().is_empty()
+    }
+}
+
+/// A text that is kept as it was recorded. Most are replaced by the next one before anybody looks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Recorded {
+    bytes: Vec<u8>,
+    form: Form,
+}
+
+impl Recorded {
+    /// Room for most of them at once, so that it need not grow.
+    const ROOM: usize = 1000;
+
+    /// Keeps another text in place of this one.
+    pub fn set(&mut self, text: Text<'_>) {
+        self.bytes.clear();
+        self.bytes.reserve(text.bytes.len().max(Self::ROOM));
+        self.bytes.extend_from_slice(text.bytes);
+        self.form = text.form;
+    }
+
+    /// The text.
+    pub fn text(&self) -> Text<'_> {
+        Text { bytes: &self.bytes, form: self.form }
     }
 }
 

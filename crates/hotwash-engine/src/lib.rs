@@ -1,6 +1,7 @@
 //! Everything of hotwash that reads, calls or writes: sources, judges, stores, sinks, and the pipeline through them.
 
 pub mod archive;
+pub mod git;
 pub mod pipeline;
 pub mod sources;
 pub mod stores;

@@ -102,6 +102,10 @@ pub(crate) enum Command {
     Sessions(Sessions),
     /// Show why a session got its grade
     Show(Show),
+    /// Show the share of sessions that reached their goal, and what would move it
+    Prism(Prism),
+    /// Show which later sessions took back what one had done
+    Rework(Rework),
     /// Count facts in transcript files, each on its own, and keep nothing
     Facts(Facts),
     /// Write sessions as JSON lines or CSV
@@ -209,6 +213,66 @@ pub(crate) enum Sort {
     Longest,
     /// The dearest first, subagents included.
     Cost,
+}
+
+/// `hotwash prism`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+PRISM is the percentage of sessions that crushed their goal: something of substance happened, the goal was
+reached, and no later session took the work back. Sessions without substance or goal count on neither side, and
+neither do those that the evidence does not decide. Facts decide offline; a model judge can decide the rest.
+
+Examples:
+  hotwash prism                    the last 7 days
+  hotwash prism --by intent        bug fixes, features, questions, ...
+  hotwash prism --by week --since all --json")]
+pub(crate) struct Prism {
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// One score for each
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) by: Option<By>,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What a score is given for each of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// The working directory.
+    Project,
+    /// The ISO week in which sessions ended.
+    Week,
+    /// The model that answered first.
+    Model,
+    /// The coding agent.
+    Agent,
+    /// What people were after.
+    Intent,
+}
+
+impl By {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            By::Project => "project",
+            By::Week => "week",
+            By::Model => "model",
+            By::Agent => "agent",
+            By::Intent => "intent",
+        }
+    }
+}
+
+/// `hotwash rework`
+#[derive(Args, Debug)]
+pub(crate) struct Rework {
+    /// The session: its id, or the beginning of it; `last` is the latest
+    pub(crate) id: String,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `hotwash show`

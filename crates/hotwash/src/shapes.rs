@@ -1,13 +1,15 @@
 //! Sessions as machines read them. `docs/json.md` describes every key; a change here is a change there.
 
+use crate::commands::rework;
 use crate::counts::Counts;
 use crate::run::Run;
 use crate::window::Window;
-use hotwash_core::facts::{Cost, FactValue as _, Tokens};
+use hotwash_core::facts::{Cost, FactValue as _, Facts, Tokens};
+use hotwash_core::outcomes::{self, Booleans, Outcome};
 use hotwash_core::scores::{Overall, Reading, Score, Value as ScoreValue, offline};
-use hotwash_core::sessions::Timestamp;
+use hotwash_core::sessions::{EventId, Timestamp};
 use hotwash_engine::stores::{Row, StoredPart};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The version of everything here. It goes up when a key changes its meaning or goes away.
 pub(crate) const VERSION: u32 = 1;
@@ -34,11 +36,45 @@ pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
             "subagents": row.with_subagents.subagents,
         },
     });
+    shape["summary"] = json!(session.summary);
+    shape["outcome"] = row.outcome.as_ref().map_or(Value::Null, |outcome| self::outcome(outcome, session.facts.get()));
+    shape["rework"] = rework::shape(row);
     shape["parts"] = run.store.parts(row).unwrap_or_default().iter().map(|part| self::part(part, run)).collect();
     if facts {
         shape["facts"] = Value::Object(session.facts.get().to_json());
     }
     shape
+}
+
+/// Whether a session reached its goal.
+fn outcome(outcome: &Outcome, facts: &Facts) -> Value {
+    let events = |events: &[EventId]| events.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let booleans = Booleans::of(facts);
+    let seven: Map<String, Value> = booleans
+        .all()
+        .into_iter()
+        .map(|(name, held)| {
+            let reason = &held.reason;
+            (name.to_owned(), json!({ "holds": held.holds, "reason": reason.text, "events": events(&reason.events) }))
+        })
+        .collect();
+    json!({
+        "intent": outcome.intended.intent,
+        "intent_confidence": outcome.intended.confidence,
+        "substance": outcome.substance.passes(),
+        "status": outcome.status,
+        "goal": outcome.goal,
+        "goal_complete": outcome.goal_complete(),
+        "evidence": outcome.evidence,
+        "confidence": outcome.confidence,
+        "probability": outcome.probability,
+        "reasons": outcome.reasons.iter().map(|reason| json!({
+            "fact": reason.fact, "text": reason.text, "events": events(&reason.events),
+        })).collect::<Vec<_>>(),
+        "booleans": seven,
+        "letter": booleans.letter(),
+        "version": outcomes::VERSION,
+    })
 }
 
 /// A piece of a session.

@@ -5,6 +5,8 @@
 
 use crate::sessions::{Call, EventId, Key, Kind, Outcome, Timestamp, Tool};
 use crate::sessions::{Event, Origin};
+use crate::shell;
+use crate::text::Text;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -49,8 +51,8 @@ pub struct OpenCall {
     pub name: Box<str>,
     /// The file, absolute; empty where there is none.
     pub path: Box<str>,
-    /// The shell command.
-    pub command: Box<str>,
+    /// What the shell command does.
+    pub command: shell::Command,
     /// What is searched for.
     pub pattern: Box<str>,
     /// The skill or kind of subagent.
@@ -59,16 +61,19 @@ pub struct OpenCall {
     pub range: (Option<i64>, Option<i64>),
     /// The input as recorded, its beginning.
     pub input: Box<[u8]>,
-    /// Hash of the whole input.
-    pub input_hash: u64,
     /// When.
     pub at: Option<Timestamp>,
 }
 
 impl OpenCall {
     fn new(origin: &Origin<'_>, call: &Call<'_>) -> OpenCall {
-        let boxed = |text: crate::text::Text<'_>| -> Box<str> { text.to_str().into() };
+        let boxed =
+            |text: Text<'_>| -> Box<str> { if text.is_empty() { Box::default() } else { text.to_str().into() } };
         let path = if call.input.path.is_empty() { Box::default() } else { absolute(origin, call) };
+        let command = match call.tool {
+            Tool::Shell => shell::Command::read(&call.input.command.to_str()),
+            _ => shell::Command::default(),
+        };
         OpenCall {
             id: origin.id,
             key: call.key,
@@ -76,12 +81,11 @@ impl OpenCall {
             tool: call.tool,
             name: boxed(call.name),
             path,
-            command: boxed(call.input.command),
+            command,
             pattern: boxed(call.input.pattern),
             which: boxed(call.input.which),
             range: (call.input.offset, call.input.limit),
             input: call.input.whole[..call.input.whole.len().min(INPUT_KEPT)].into(),
-            input_hash: xxhash_rust::xxh3::xxh3_64(call.input.whole),
             at: origin.at,
         }
     }
@@ -173,13 +177,13 @@ impl Calls {
                 if matches!(state, Some(State::Open(_) | State::Ended)) {
                     return tell(event, &Step::Aside);
                 }
-                let open = OpenCall::new(event.origin, call);
+                let open = Box::new(OpenCall::new(event.origin, call));
                 tell(event, &Step::Called(&open));
                 let state = if let Some(&State::Orphan(status)) = state {
                     tell(event, &Step::Ended { call: Some(&open), outcome: &Outcome::default(), status });
                     State::Ended
                 } else {
-                    State::Open(Box::new(open))
+                    State::Open(open)
                 };
                 self.states.insert(call.key, state);
             }

@@ -6,7 +6,6 @@ use super::Fold;
 use super::calls::{OpenCall, Status, Step};
 use super::value::{Cited, facts};
 use crate::sessions::{ApiError, Event, EventId, Key, Kind, Tool};
-use crate::shell;
 use serde::{Deserialize, Serialize};
 
 facts! {
@@ -188,7 +187,7 @@ impl Ending {
             self.open.clear();
             self.commits.clear();
         }
-        if call.tool == Tool::Shell && shell::git_commit(&call.command) {
+        if call.command.commits {
             self.commits.push(call.id);
         }
         if !matches!(call.tool, Tool::AskPerson | Tool::Plan) {

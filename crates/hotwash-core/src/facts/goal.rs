@@ -143,7 +143,7 @@ impl Goal {
 
     /// Commands are looked at until the first that may have changed something: one is enough.
     fn ran(&mut self, call: &OpenCall) {
-        if self.unchanged() && !shell::read_only(&call.command) && shell::runs(&call.command).is_empty() {
+        if self.unchanged() && !shell::read_only(&call.command.text) && call.command.runs.is_empty() {
             self.may_change(call.id);
         }
     }

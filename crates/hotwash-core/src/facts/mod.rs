@@ -35,7 +35,7 @@ pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
 
 use crate::prices::Prices;
 use crate::rework::Fingerprint;
-use crate::sessions::{Event, Key};
+use crate::sessions::{Event, Key, Kind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -63,20 +63,39 @@ macro_rules! finished {
     };
 }
 
+/// Shows bookkeeping to a fold that looks at `all` events, and not to one that looks at what was `said` or done.
+macro_rules! shown {
+    (all, $show:expr) => {
+        $show
+    };
+    (said, $show:expr) => {};
+}
+
+/// Whether an event tells what was said or done. Most are bookkeeping, which few folds look at.
+fn tells(kind: &Kind<'_>) -> bool {
+    !matches!(
+        kind,
+        Kind::Message(_)
+            | Kind::SubagentMessage(_)
+            | Kind::Thinking
+            | Kind::ClientText(_)
+            | Kind::Title { .. }
+            | Kind::Activity
+            | Kind::Unknown
+    )
+}
+
 /// Declares the groups once: the folds, the facts, and the list that documentation and output go by.
 macro_rules! groups {
-    ($($name:ident: $fold:ty => $facts:ty, $title:literal;)*) => {
+    ($($name:ident: $fold:ty => $facts:ty, $shown:ident, $title:literal;)*) => {
         /// All facts of a session or transcript.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
         #[expect(missing_docs, reason = "each group says what it is")]
         pub struct Facts { $(pub $name: $facts,)* }
 
-        /// Establishes all facts in one pass.
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-        pub struct Ledger {
-            $($name: $fold,)*
-        }
+        struct Folds { $($name: $fold,)* }
 
         impl Facts {
             /// The groups with their titles and manuals, in the order in which they are shown.
@@ -98,35 +117,35 @@ macro_rules! groups {
             }
         }
 
-        impl Ledger {
-            /// Looks at the next event and its part in the story of a call.
-            pub fn step(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        impl Folds {
+            fn told(&mut self, event: &Event<'_>, step: &Step<'_>) {
                 $(self.$name.event(event, step);)*
             }
 
-            /// The facts so far.
-            pub fn finish(&self, prices: &Prices) -> Facts {
-                let mut facts = Facts { $($name: finished!($name, self, prices),)* };
-                settle::settle(&mut facts, self.transcript.words());
-                facts
+            fn bookkeeping(&mut self, event: &Event<'_>) {
+                $(shown!($shown, self.$name.event(event, &Step::Aside));)*
+            }
+
+            fn finish(&self, prices: &Prices) -> Facts {
+                Facts { $($name: finished!($name, self, prices),)* }
             }
         }
     };
 }
 
 groups! {
-    prompts: prompts::Prompts => prompts::PromptFacts, "What people did";
-    tools: tools::Tools => tools::ToolFacts, "Tool calls";
-    parallel: parallel::Parallel => parallel::ParallelFacts, "Calls made at once";
-    reads: reads::Reads => reads::ReadFacts, "Files read";
-    edits: edits::Edits => edits::EditFacts, "Files changed";
-    verification: verification::Verification => verification::VerificationFacts, "The shell, and what was checked";
-    ending: ending::Ending => ending::EndingFacts, "How it ended";
-    tokens: tokens::TokenFold => tokens::TokenFacts, "Messages, tokens, cost";
-    pace: pace::Pace => pace::PaceFacts, "Time";
-    signals: signals::Signals => signals::SignalFacts, "What people said";
-    goal: goal::Goal => goal::GoalFacts, "What the goal is judged by";
-    transcript: transcript::Transcript => transcript::TranscriptFacts, "The transcript";
+    prompts: prompts::Prompts => prompts::PromptFacts, said, "What people did";
+    tools: tools::Tools => tools::ToolFacts, said, "Tool calls";
+    parallel: parallel::Parallel => parallel::ParallelFacts, said, "Calls made at once";
+    reads: reads::Reads => reads::ReadFacts, said, "Files read";
+    edits: edits::Edits => edits::EditFacts, said, "Files changed";
+    verification: verification::Verification => verification::VerificationFacts, said, "The shell, and what was checked";
+    ending: ending::Ending => ending::EndingFacts, said, "How it ended";
+    tokens: tokens::TokenFold => tokens::TokenFacts, all, "Messages, tokens, cost";
+    pace: pace::Pace => pace::PaceFacts, all, "Time";
+    signals: signals::Signals => signals::SignalFacts, said, "What people said";
+    goal: goal::Goal => goal::GoalFacts, said, "What the goal is judged by";
+    transcript: transcript::Transcript => transcript::TranscriptFacts, all, "The transcript";
 }
 
 fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
@@ -180,28 +199,56 @@ impl Facts {
     }
 }
 
+/// Establishes all facts in one pass.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Ledger {
+    folds: Folds,
+}
+
 impl Ledger {
+    /// Looks at the next event and its part in the story of a call.
+    pub fn step(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        if tells(&event.kind) {
+            self.folds.told(event, step);
+        } else {
+            self.folds.bookkeeping(event);
+        }
+    }
+
+    /// The facts so far.
+    pub fn finish(&self, prices: &Prices) -> Facts {
+        let mut facts = self.folds.finish(prices);
+        settle::settle(&mut facts, self.last_answer().as_deref());
+        facts
+    }
+
     /// Who, where and when.
     pub fn identity(&self) -> Identity {
-        self.transcript.identity()
+        let (from, to) = self.folds.pace.span().unzip();
+        Identity { from, to, ..self.folds.transcript.identity() }
     }
 
     /// How the first prompt takes what came before it, in a word.
     pub fn opening_reaction(&self) -> Option<String> {
-        self.signals.opening_reaction()
+        self.folds.signals.opening_reaction()
     }
 
     /// What needs words; raw, for redaction.
     pub fn words(&self) -> &Words {
-        self.transcript.words()
+        self.folds.transcript.words()
+    }
+
+    /// The agent's last words; raw, for redaction.
+    pub fn last_answer(&self) -> Option<String> {
+        self.folds.transcript.last_answer()
     }
 
     /// Keys of the API messages and prompts seen and of what names the session, sorted: copies of a transcript share
     /// them.
     pub fn keys(&self) -> Vec<Key> {
-        let mut keys = self.tokens.message_keys();
-        keys.extend_from_slice(self.transcript.prompt_keys());
-        keys.extend(self.transcript.identity().first);
+        let mut keys = self.folds.tokens.message_keys();
+        keys.extend_from_slice(self.folds.transcript.prompt_keys());
+        keys.extend(self.folds.transcript.first());
         keys.sort_unstable();
         keys.dedup();
         keys
@@ -209,12 +256,12 @@ impl Ledger {
 
     /// What the session did to its repository, line by line.
     pub fn fingerprint(&self) -> Fingerprint {
-        self.edits.fingerprint()
+        self.folds.edits.fingerprint()
     }
 
     /// Tokens and cost of subagents that only progress records show.
     pub fn subagents(&self, prices: &Prices) -> BTreeMap<String, (Tokens, Cost)> {
-        self.tokens.subagents(prices)
+        self.folds.tokens.subagents(prices)
     }
 }
 

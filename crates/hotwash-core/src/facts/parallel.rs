@@ -46,6 +46,9 @@ pub struct Parallel {
     last: Option<Look>,
     /// The read-only call under way that may turn out to have been independent of `last`.
     now: Option<Look>,
+    /// Room for what the next one shows, from one before.
+    #[serde(skip)]
+    room: Vec<u8>,
 }
 
 /// A read-only call and what it showed.
@@ -69,8 +72,14 @@ impl Fold for Parallel {
                     return;
                 };
                 if *status != Status::Ok {
-                    self.last = None;
+                    self.forget_last();
                     return;
+                }
+                look.shown = std::mem::take(&mut self.room);
+                look.shown.clear();
+                let needed = outcome.body.len().min(RESULT_KEPT);
+                if look.shown.capacity() < needed {
+                    look.shown = Vec::with_capacity(needed);
                 }
                 for part in outcome.body.parts() {
                     let room = RESULT_KEPT - look.shown.len();
@@ -83,11 +92,12 @@ impl Fold for Parallel {
                 {
                     self.facts.missed_parallel.push(look.id);
                 }
+                self.forget_last();
                 self.last = Some(look);
             }
             // A prompt begins something new; what was looked at before has no bearing on it.
             Step::Aside if matches!(event.kind, Kind::Prompt(_) | Kind::PlanApproval(_)) => {
-                self.last = None;
+                self.forget_last();
                 self.now = None;
             }
             Step::Ended { .. } | Step::Aside => {}
@@ -103,6 +113,12 @@ impl Fold for Parallel {
 }
 
 impl Parallel {
+    fn forget_last(&mut self) {
+        if let Some(last) = self.last.take() {
+            self.room = last.shown;
+        }
+    }
+
     fn called(&mut self, call: &OpenCall) {
         if self.message == Some(call.message) {
             if self.calls.len() == 1 {
@@ -120,7 +136,7 @@ impl Parallel {
         self.reads += u64::from(call.tool.only_reads());
 
         if !call.tool.only_reads() {
-            self.last = None;
+            self.forget_last();
             self.now = None;
         } else if self.calls.len() == 1 {
             let input = if call.path.is_empty() { &call.pattern } else { &call.path };
@@ -133,7 +149,7 @@ impl Parallel {
             });
         } else {
             // A batch is already parallel; only single calls are compared with the one before.
-            self.last = None;
+            self.forget_last();
             self.now = None;
         }
     }

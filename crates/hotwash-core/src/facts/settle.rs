@@ -4,26 +4,25 @@
 use super::claims::closing;
 use super::goal::TRIES;
 use super::signals::LAST_TURNS;
-use super::transcript::{WORDS_KEPT, Words};
+use super::transcript::WORDS_KEPT;
 use super::value::Cited;
 use super::verification::Runs;
 use super::{Facts, SignalFacts};
 use crate::sessions::EventId;
 
 /// Completes the facts.
-pub(super) fn settle(facts: &mut Facts, words: &Words) {
-    read_last_words(facts, words);
+pub(super) fn settle(facts: &mut Facts, last_answer: Option<&str>) {
+    read_last_words(facts, last_answer.unwrap_or_default());
     facts.signals.unresolved_error_signals = unresolved_errors(facts);
     facts.signals.iteration_loop = iteration_loop(facts);
     drop_resolved(facts);
 }
 
-fn read_last_words(facts: &mut Facts, words: &Words) {
+fn read_last_words(facts: &mut Facts, words: &str) {
     let ending = &mut facts.ending;
     if ending.last_answer.is_empty() {
         return;
     }
-    let words = words.last_answer.as_deref().unwrap_or_default();
     let said = closing(words);
     ending.closing_claim = said.claim.map(str::to_owned);
     ending.closing_excuse = said.excuse.map(str::to_owned);

@@ -3,8 +3,9 @@
 use super::Fold;
 use super::calls::{KeyMap, Step};
 use super::value::{Cited, FactValue, Form, facts, store};
-use crate::prices::{Picodollars, Prices};
-use crate::sessions::{ApiError, Event, EventId, Key, Kind, Usage};
+use crate::prices::{Picodollars, Prices, PricesOf};
+use crate::sessions::{ApiError, Event, EventId, Key, Kind, Message, Usage};
+use crate::text::Text;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -166,20 +167,11 @@ const SYNTHETIC: &str = "<synthetic>";
 impl Fold for TokenFold {
     type Facts = TokenFacts;
 
+    #[inline]
     fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
         match &event.kind {
-            Kind::Message(message) if !message.model.is(SYNTHETIC) => {
-                let model = self.model(message.model);
-                self.messages.insert(message.key, (model, message.usage));
-                if !event.origin.sidechain {
-                    self.peak_context = self.peak_context.max(message.usage.context());
-                }
-            }
-            Kind::SubagentMessage(message) if !message.model.is(SYNTHETIC) => {
-                let model = self.model(message.model);
-                let agent = message.agent.to_str().into_owned();
-                self.subagents.entry(agent).or_default().insert(message.key, (model, message.usage));
-            }
+            Kind::Message(message) => self.message(message, event.origin.sidechain),
+            Kind::SubagentMessage(message) => self.subagent_message(message),
             Kind::ApiError(ApiError::Retry) => self.retried.push(event.origin.id),
             Kind::ApiError(ApiError::Final(_)) => self.gave_up.push(event.origin.id),
             _ => {}
@@ -210,26 +202,55 @@ impl Fold for TokenFold {
 }
 
 impl TokenFold {
-    fn model(&mut self, name: crate::text::Text<'_>) -> u16 {
+    fn message(&mut self, message: &Message<'_>, sidechain: bool) {
+        let Some(model) = self.model(message.model) else { return };
+        self.messages.insert(message.key, (model, message.usage));
+        if !sidechain {
+            self.peak_context = self.peak_context.max(message.usage.context());
+        }
+    }
+
+    fn subagent_message(&mut self, message: &Message<'_>) {
+        let Some(model) = self.model(message.model) else { return };
+        let agent = message.agent.to_str();
+        let messages = match self.subagents.get_mut(&*agent) {
+            Some(messages) => messages,
+            None => self.subagents.entry(agent.into_owned()).or_default(),
+        };
+        messages.insert(message.key, (model, message.usage));
+    }
+
+    /// The number of a model, unless the client wrote the message itself.
+    fn model(&mut self, name: Text<'_>) -> Option<u16> {
+        if let Some(at) = self.models.iter().position(|known| known.as_bytes() == name.raw()) {
+            return Some(at as u16);
+        }
         let name = name.to_str();
+        if name == SYNTHETIC {
+            return None;
+        }
         let at = self.models.iter().position(|known| **known == *name).unwrap_or_else(|| {
             self.models.push(name.into());
             self.models.len() - 1
         });
-        at as u16
+        Some(at as u16)
     }
 
     /// The facts with their cost.
     pub fn priced(&self, prices: &Prices) -> TokenFacts {
         let mut facts = self.finish();
-        facts.cost_usd = self.cost(prices, self.messages.values());
+        facts.cost_usd = self.cost(&self.lists(prices), self.messages.values());
         facts.unpriced_models.clone_from(&facts.cost_usd.unpriced);
         facts
     }
 
-    fn cost<'s>(&self, prices: &Prices, messages: impl Iterator<Item = &'s (u16, Usage)>) -> Cost {
+    /// What each model costs.
+    fn lists<'p>(&self, prices: &'p Prices) -> Vec<PricesOf<'p>> {
+        self.models.iter().map(|model| prices.of(model)).collect()
+    }
+
+    fn cost<'s>(&self, lists: &[PricesOf<'_>], messages: impl Iterator<Item = &'s (u16, Usage)>) -> Cost {
         let mut cost = Cost::default();
-        let lists: Vec<_> = self.models.iter().map(|model| prices.of(model)).collect();
         for (model, usage) in messages {
             let at = usize::from(*model);
             match lists[at].cost(usage) {
@@ -242,6 +263,10 @@ impl TokenFold {
 
     /// Tokens and cost of the subagents that progress records show, by subagent, for those without a transcript.
     pub fn subagents(&self, prices: &Prices) -> BTreeMap<String, (Tokens, Cost)> {
+        if self.subagents.is_empty() {
+            return BTreeMap::new();
+        }
+        let lists = self.lists(prices);
         self.subagents
             .iter()
             .map(|(agent, messages)| {
@@ -249,7 +274,7 @@ impl TokenFold {
                 for (_, usage) in messages.values() {
                     tokens.add(&usage.into());
                 }
-                (agent.clone(), (tokens, self.cost(prices, messages.values())))
+                (agent.clone(), (tokens, self.cost(&lists, messages.values())))
             })
             .collect()
     }

@@ -88,7 +88,6 @@ type EventIdOfCall = (crate::sessions::Key, crate::sessions::EventId);
 struct Failure {
     name: Box<str>,
     input: Box<[u8]>,
-    hash: u64,
     /// Errors in a row with nearly this input, this one included.
     streak: u64,
 }
@@ -134,7 +133,6 @@ impl Tools {
             facts.retries.push(call.id);
             // The streak grows if this one fails too; until then it is remembered under the new input.
             failure.input.clone_from(&call.input);
-            failure.hash = call.input_hash;
         } else if call.tool.edits() || matches!(call.tool, Tool::Read | Tool::Shell) {
             self.failures.clear();
         }
@@ -151,7 +149,9 @@ impl Tools {
         match status {
             Status::Ok => {
                 if let Some(call) = call {
-                    self.failures.retain(|failure| !failure.is_like(call));
+                    if !self.failures.is_empty() {
+                        self.failures.retain(|failure| !failure.is_like(call));
+                    }
                     if call.tool == Tool::Skill {
                         count(&mut facts.skills_loaded, &call.which);
                     }
@@ -167,12 +167,7 @@ impl Tools {
                         failure.streak += 1;
                         failure.streak
                     } else {
-                        self.failures.push(Failure {
-                            name: call.name.clone(),
-                            input: call.input.clone(),
-                            hash: call.input_hash,
-                            streak: 1,
-                        });
+                        self.failures.push(Failure { name: call.name.clone(), input: call.input.clone(), streak: 1 });
                         1
                     };
                     facts.longest_error_streak = facts.longest_error_streak.max(streak);
@@ -184,7 +179,7 @@ impl Tools {
 
 impl Failure {
     fn is_like(&self, call: &OpenCall) -> bool {
-        self.name == call.name && (self.hash == call.input_hash || nearly_equal(&self.input, &call.input))
+        self.name == call.name && nearly_equal(&self.input, &call.input)
     }
 }
 
@@ -209,28 +204,33 @@ fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
     let back = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[..a.len() - back], &b[..b.len() - back]);
 
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+    // What is further than the limit off the diagonal costs more than the limit.
+    let beyond = limit as u32 + 1;
+    let mut row: Vec<u32> = (0..=b.len() as u32).collect();
     for (i, x) in a.iter().enumerate() {
+        let (from, to) = (i.saturating_sub(limit), b.len().min(i + limit + 1));
+        let Some(row) = row.get_mut(from..=to) else { return false };
         let mut diagonal = row[0];
-        row[0] = i + 1;
-        let mut best = row[0];
-        for (j, y) in b.iter().enumerate() {
-            let cost = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = row[j + 1];
-            row[j + 1] = cost;
-            best = best.min(cost);
+        let mut left = if from == 0 { i as u32 + 1 } else { beyond };
+        row[0] = left;
+        let mut best = left;
+        for (y, above) in b[from..to].iter().zip(&mut row[1..]) {
+            left = (diagonal + u32::from(x != y)).min(left + 1).min(*above + 1);
+            diagonal = std::mem::replace(above, left);
+            best = best.min(left);
         }
-        if best > limit {
+        if best >= beyond {
             return false;
         }
     }
-    row[b.len()] <= limit
+    row[b.len()] < beyond
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::facts::testing::facts_of;
+    use proptest::prelude::*;
 
     #[test]
     fn a_retry_is_the_same_call_after_an_error() {
@@ -305,6 +305,31 @@ mod tests {
             [("", "", true), ("abcdefghij", "abcdefghiX", true), ("abcdefghij", "abcdefghXY", false), ("a", "b", false)]
         {
             assert_eq!(nearly_equal(a.as_bytes(), b.as_bytes()), near, "{a} {b}");
+        }
+    }
+
+    /// The edit distance by its definition.
+    fn distance(a: &[u8], b: &[u8]) -> usize {
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.iter().enumerate() {
+            let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+            for (j, y) in b.iter().enumerate() {
+                let cost = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+                diagonal = std::mem::replace(&mut row[j + 1], cost);
+            }
+        }
+        row[b.len()]
+    }
+
+    proptest! {
+        #[test]
+        fn near_is_what_the_distance_says(a in "[ab]{0,40}", b in "[ab]{0,40}", cut in 0usize..40) {
+            let mixed = format!("{}{}", a.get(..cut.min(a.len())).unwrap_or_default(), b);
+            for (a, b) in [(&a, &b), (&a, &mixed), (&mixed, &b)] {
+                let limit = a.len().max(b.len()).saturating_sub(1) / 5;
+                let near = distance(a.as_bytes(), b.as_bytes()) <= limit;
+                prop_assert_eq!(nearly_equal(a.as_bytes(), b.as_bytes()), near, "{} {}", a, b);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use super::Fold;
 use super::calls::Step;
 use super::value::facts;
 use crate::sessions::{Event, EventId, Key, Kind, Origin, Timestamp};
+use crate::text::{Recorded, Text};
 use serde::{Deserialize, Serialize};
 
 /// How much of a prompt or an answer is kept, in bytes.
@@ -42,8 +43,6 @@ pub struct Words {
     pub task: Option<String>,
     /// The last prompt.
     pub last_prompt: Option<String>,
-    /// The agent's last words.
-    pub last_answer: Option<String>,
 }
 
 /// Who, where and when.
@@ -79,15 +78,15 @@ pub struct Transcript {
     first_prompt: Option<(EventId, Option<Key>)>,
     prompted: Option<Timestamp>,
     prompts: Vec<Key>,
-    from: Option<Timestamp>,
-    to: Option<Timestamp>,
     titled_by_person: bool,
     words: Words,
+    last_answer: Option<Recorded>,
 }
 
 impl Fold for Transcript {
     type Facts = TranscriptFacts;
 
+    #[inline]
     fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
         let origin = event.origin;
         // Two records glued on one line share the line, not the id.
@@ -95,7 +94,9 @@ impl Fold for Transcript {
             self.last_record = Some((origin.id, origin.key));
             self.envelope(origin);
         }
-        self.told(event);
+        if !matches!(event.kind, Kind::Message(_) | Kind::SubagentMessage(_) | Kind::Activity) {
+            self.told(event);
+        }
     }
 
     fn finish(&self) -> TranscriptFacts {
@@ -108,34 +109,30 @@ impl Fold for Transcript {
 impl Transcript {
     /// What all events of a record share.
     fn envelope(&mut self, origin: &Origin<'_>) {
-        if !origin.version.is_empty() && !self.facts.versions.last().is_some_and(|version| origin.version.is(version)) {
-            let version = origin.version.to_str();
-            if !self.facts.versions.iter().any(|known| *known == version) {
-                self.facts.versions.push(version.into_owned());
-            }
-        }
-        if !origin.session.is_empty() && !self.sessions.last().is_some_and(|known| origin.session.is(known)) {
-            let session = origin.session.to_str();
-            if !self.sessions.iter().any(|known| *known == session) {
-                self.sessions.push(session.into_owned());
-            }
-        }
-        if !origin.cwd.is_empty() {
-            match self.cwds.iter_mut().find(|(cwd, _)| origin.cwd.is(cwd)) {
-                Some((_, records)) => *records += 1,
-                None => self.cwds.push((origin.cwd.to_str().into_owned(), 1)),
-            }
-        }
+        add(&mut self.facts.versions, origin.version);
+        add(&mut self.sessions, origin.session);
+        self.work_in(origin.cwd);
         if self.agent.is_none() && !origin.agent.is_empty() {
             self.agent = Some(origin.agent.to_str().into_owned());
         }
         self.facts.headless |= origin.headless;
-        if let Some(at) = origin.at {
-            self.from = Some(self.from.map_or(at, |from| from.min(at)));
-            self.to = Some(self.to.map_or(at, |to| to.max(at)));
-        }
         if self.first_record.is_none() {
             self.first_record = origin.key;
+        }
+    }
+
+    fn work_in(&mut self, cwd: Text<'_>) {
+        if cwd.is_empty() {
+            return;
+        }
+        if let Some((_, records)) = self.cwds.iter_mut().find(|(known, _)| known.as_bytes() == cwd.raw()) {
+            *records += 1;
+            return;
+        }
+        let cwd = cwd.to_str();
+        match self.cwds.iter_mut().find(|(known, _)| *known == cwd) {
+            Some((_, records)) => *records += 1,
+            None => self.cwds.push((cwd.into_owned(), 1)),
         }
     }
 
@@ -161,12 +158,10 @@ impl Transcript {
                 self.words.task = Some(kept(&body.head(WORDS_KEPT)));
             }
             Kind::Says(text) if !origin.sidechain => {
-                let words = text.head(WORDS_KEPT);
-                if !words.trim().is_empty() {
-                    // Each answer may be the last: the same room is written again and again.
-                    let room = self.words.last_answer.get_or_insert_default();
-                    room.clear();
-                    room.push_str(words.trim());
+                // Each answer may be the last: the same room is written again and again.
+                let words = text.beginning(WORDS_KEPT);
+                if !words.is_blank() {
+                    self.last_answer.get_or_insert_default().set(words);
                 }
             }
             Kind::Title { text, by_person } if *by_person || !self.titled_by_person => {
@@ -178,18 +173,22 @@ impl Transcript {
         }
     }
 
-    /// Who, where and when.
+    /// The key of the first prompt, or of the first record where nobody prompted.
+    pub fn first(&self) -> Option<Key> {
+        self.first_prompt.and_then(|(_, key)| key).or(self.first_record)
+    }
+
+    /// Who and where.
     pub fn identity(&self) -> Identity {
         let cwd = self.cwds.iter().rev().max_by_key(|(_, records)| *records);
         Identity {
             session: self.sessions.first().cloned(),
             agent: self.agent.clone(),
             cwd: cwd.map(|(cwd, _)| cwd.clone()),
-            first: self.first_prompt.and_then(|(_, key)| key).or(self.first_record),
+            first: self.first(),
             first_prompt: self.first_prompt.map(|(id, _)| id),
             prompted: self.prompted,
-            from: self.from,
-            to: self.to,
+            ..Identity::default()
         }
     }
 
@@ -201,6 +200,27 @@ impl Transcript {
     /// What needs words.
     pub fn words(&self) -> &Words {
         &self.words
+    }
+
+    /// The agent's last words.
+    pub fn last_answer(&self) -> Option<String> {
+        self.last_answer.as_ref().map(|answer| answer.text().to_str().trim().to_owned())
+    }
+}
+
+/// Adds a word to a list that lacks it. Most are recorded just as the last one was.
+#[inline]
+fn add(list: &mut Vec<String>, word: Text<'_>) {
+    if !word.is_empty() && list.last().is_none_or(|last| last.as_bytes() != word.raw()) {
+        add_new(list, word);
+    }
+}
+
+#[cold]
+fn add_new(list: &mut Vec<String>, word: Text<'_>) {
+    let word = word.to_str();
+    if !list.iter().any(|known| *known == word) {
+        list.push(word.into_owned());
     }
 }
 

@@ -7,6 +7,7 @@ use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
 use crate::sessions::{Event, EventId, Kind, Tool};
 use crate::shell::{self, Exit, RunKind, RunResult};
+use crate::text::{Body, Recorded};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -136,7 +137,7 @@ pub struct Verification {
     edited_source: bool,
     last_red: Option<EventId>,
     /// The agent's last words in the turn under way.
-    closing: Option<(EventId, String)>,
+    closing: Option<(EventId, Recorded)>,
 }
 
 /// What is known of the work as it stands.
@@ -166,12 +167,11 @@ impl Fold for Verification {
             Step::Ended { .. } => {}
             Step::Aside => match &event.kind {
                 Kind::Says(text) if !event.origin.sidechain => {
-                    let tail = text.tail(claims::CLOSING_BYTES);
-                    if !tail.trim().is_empty() {
+                    let tail = text.ending(claims::CLOSING_BYTES);
+                    if !tail.is_blank() {
                         let (id, words) = self.closing.get_or_insert_default();
                         *id = event.origin.id;
-                        words.clear();
-                        words.push_str(&tail);
+                        words.set(tail);
                     }
                 }
                 Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(),
@@ -197,11 +197,11 @@ impl Verification {
         match call.tool {
             Tool::Shell => {
                 facts.bash_calls += 1;
-                if shell::file_operation(&call.command) {
+                if call.command.file_operation {
                     facts.bash_file_ops.push(call.id);
                     facts.file_operations += 1;
                 }
-                if shell::loads_skill(&call.command) {
+                if call.command.loads_skill {
                     facts.skills_by_shell.push(call.id);
                 }
             }
@@ -215,17 +215,16 @@ impl Verification {
         }
     }
 
-    fn ran(&mut self, call: &OpenCall, output: &crate::text::Body<'_>, status: Status) {
+    fn ran(&mut self, call: &OpenCall, output: &Body<'_>, status: Status) {
         let facts = &mut self.facts;
-        let commits = shell::git_commit(&call.command);
-        if commits || shell::mutates_files(&call.command) {
+        let shell::Command { commits, mutates_files, runs, .. } = &call.command;
+        if *commits || *mutates_files {
             facts.mutating_calls += 1;
         }
-        if commits && status == Status::Ok {
+        if *commits && status == Status::Ok {
             facts.git_commits.push(call.id);
             facts.git_commits_confirmed += u64::from(shell::commit_confirmed(&output.to_str()));
         }
-        let runs = shell::runs(&call.command);
         if runs.is_empty() {
             return;
         }
@@ -241,8 +240,7 @@ impl Verification {
         // Several runs of one kind in one command are one run, and as good as the worst of them.
         for kind in [RunKind::Test, RunKind::Build, RunKind::Lint] {
             let of_kind = || runs.iter().filter(|run| run.kind == kind);
-            let results: Vec<RunResult> = of_kind().map(|run| shell::run_result(run, &output, exit)).collect();
-            let Some(result) = worst(&results) else {
+            let Some(result) = of_kind().map(|run| shell::run_result(*run, &output, exit)).reduce(worse) else {
                 continue;
             };
             let tally = match kind {
@@ -270,7 +268,7 @@ impl Verification {
         let Some((id, words)) = self.closing.take() else {
             return;
         };
-        let Some(claim) = claims::claim(&words) else {
+        let Some(claim) = claims::claim(&words.text().to_str()) else {
             return;
         };
         // "Done" says nothing about tests where nothing was changed; "tests pass" always does.
@@ -283,9 +281,12 @@ impl Verification {
     }
 }
 
-fn worst(results: &[RunResult]) -> Option<RunResult> {
-    let any = |wanted: RunResult| results.contains(&wanted).then_some(wanted);
-    any(RunResult::Fail).or_else(|| any(RunResult::Unknown)).or_else(|| any(RunResult::Pass))
+fn worse(one: RunResult, other: RunResult) -> RunResult {
+    match (one, other) {
+        (RunResult::Fail, _) | (_, RunResult::Fail) => RunResult::Fail,
+        (RunResult::Unknown, _) | (_, RunResult::Unknown) => RunResult::Unknown,
+        (RunResult::Pass, RunResult::Pass) => RunResult::Pass,
+    }
 }
 
 #[cfg(test)]

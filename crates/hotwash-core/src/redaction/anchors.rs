@@ -22,7 +22,7 @@ pub(super) enum Case {
 /// The compiled words.
 pub(super) struct Anchors {
     /// One bit per pair of bytes.
-    bits: Vec<u64>,
+    bits: Box<[u64; 1024]>,
     /// For each pair of bytes the number of its bucket; 0 is the empty one.
     bucket_of: Vec<u16>,
     buckets: Vec<Vec<Entry>>,
@@ -41,7 +41,7 @@ struct Entry {
 impl Anchors {
     /// Compiles words of three bytes or more; shorter ones are passed over.
     pub(super) fn new<'w>(words: impl Iterator<Item = Word<'w>>) -> Anchors {
-        let mut anchors = Anchors { bits: vec![0; 1024], bucket_of: vec![0; 1 << 16], buckets: vec![Vec::new()] };
+        let mut anchors = Anchors { bits: Box::new([0; 1024]), bucket_of: vec![0; 1 << 16], buckets: vec![Vec::new()] };
         for (number, word) in words.enumerate() {
             let bytes = word.text.as_bytes();
             let Some(at) = rarest(bytes) else { continue };

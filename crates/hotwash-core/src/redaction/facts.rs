@@ -2,11 +2,20 @@
 
 use super::{Redacted, Rules, redact};
 use crate::facts::Facts;
+use crate::facts::calls::Passthrough;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::sync::PoisonError;
 
 /// Takes everything private out of the words in facts.
-pub fn redact_facts(facts: Facts, rules: &Rules) -> Redacted<Facts> {
-    Vocabulary::new(rules).facts(facts)
+pub fn redact_facts(mut facts: Facts, rules: &Rules) -> Redacted<Facts> {
+    let mut vocabulary = rules.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
+    facts.words(|word| match vocabulary.redact(word, rules) {
+        Some(known) if known.as_str() == word => {}
+        Some(known) => word.clone_from(&known.0),
+        None => *word = redact(word, rules).into_string(),
+    });
+    Redacted(facts)
 }
 
 impl Redacted<Facts> {
@@ -16,51 +25,29 @@ impl Redacted<Facts> {
     }
 }
 
-/// Redacts short texts that come again and again, each once: names of tools, models and folders.
+/// What came of short texts that come again and again: names of tools and models, versions, commands.
 ///
 /// What comes of a text depends on the text and the rules alone, so what came of it before is what would come of it now.
-pub struct Vocabulary<'r> {
-    rules: &'r Rules,
-    known: HashMap<String, Redacted<String>>,
-}
+#[derive(Default)]
+pub(super) struct Vocabulary(HashMap<String, Redacted<String>, BuildHasherDefault<Passthrough>>);
 
-impl<'r> Vocabulary<'r> {
+impl Vocabulary {
     /// More distinct texts than that are no vocabulary, and must not fill the memory.
     const MOST: usize = 1024;
     /// Longer texts do not come again.
     const LONGEST: usize = 256;
 
-    /// Knows nothing yet.
-    pub fn new(rules: &'r Rules) -> Self {
-        Self { rules, known: HashMap::new() }
-    }
-
-    /// Takes everything private out of a text.
-    pub fn redact(&mut self, text: &str) -> Redacted<String> {
-        self.known(text).cloned().unwrap_or_else(|| redact(text, self.rules))
-    }
-
-    /// Takes everything private out of the words in facts.
-    pub fn facts(&mut self, mut facts: Facts) -> Redacted<Facts> {
-        facts.words(|word| match self.known(word) {
-            Some(known) if known.as_str() == word => {}
-            Some(known) => word.clone_from(&known.0),
-            None => *word = redact(word, self.rules).into_string(),
-        });
-        Redacted(facts)
-    }
-
-    /// What comes of a text, if it is one that may come again.
-    fn known(&mut self, text: &str) -> Option<&Redacted<String>> {
+    /// What comes of a text under the rules that this belongs to, if it is one that may come again.
+    fn redact(&mut self, text: &str, rules: &Rules) -> Option<&Redacted<String>> {
         if text.len() > Self::LONGEST {
             return None;
         }
-        if !self.known.contains_key(text) {
-            if self.known.len() >= Self::MOST {
-                self.known.clear();
+        if !self.0.contains_key(text) {
+            if self.0.len() >= Self::MOST {
+                self.0.clear();
             }
-            self.known.insert(text.to_owned(), redact(text, self.rules));
+            self.0.insert(text.to_owned(), redact(text, rules));
         }
-        self.known.get(text)
+        self.0.get(text)
     }
 }

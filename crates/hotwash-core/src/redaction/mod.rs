@@ -31,12 +31,13 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-pub use facts::{Vocabulary, redact_facts};
+pub use facts::redact_facts;
 pub use placeholder::Kind;
 pub use rules::{Machine, Rules};
 
 use placeholder::placeholder;
 use scan::{Hit, in_order, scan};
+use views::Survey;
 
 /// A value that has been through [`redact`]. There is no other way to make one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -57,7 +58,7 @@ impl Redacted<String> {
     /// The first `max_chars` characters, the last of which is then `…`.
     #[must_use]
     pub fn shorten(self, max_chars: usize) -> Redacted<String> {
-        if self.0.chars().count() <= max_chars {
+        if self.0.chars().nth(max_chars).is_none() {
             return self;
         }
         let mut text: String = self.0.chars().take(max_chars.saturating_sub(1)).collect();
@@ -120,6 +121,9 @@ pub fn restore(stored: &str, rules: &Rules) -> Redacted<String> {
 pub fn findings(text: &str, rules: &Rules) -> Vec<Finding> {
     let mut hits = scan(text, rules);
     let survey = views::survey(text.as_bytes());
+    if hits.is_empty() && survey == Survey::default() {
+        return Vec::new();
+    }
     let bare = if survey.invisible { views::without_invisible(text) } else { None };
     let base = bare.as_ref().map_or(text, |view| view.text.as_str());
     let bare_range = |range: &Range<usize>| bare.as_ref().map_or_else(|| range.clone(), |view| view.source(range));

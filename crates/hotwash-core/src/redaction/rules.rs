@@ -1,8 +1,10 @@
 //! What to look for, compiled once: the tables of this folder and what the caller says about the machine.
 
 use std::fmt;
+use std::sync::Mutex;
 
 use super::anchors::{Anchors, Case, Word};
+use super::facts::Vocabulary;
 use super::keywords::{KEYWORDS, Keyword};
 use super::paths::HOME_ANCHORS;
 use super::placeholder::Kind;
@@ -35,6 +37,7 @@ pub struct Rules {
     pub(super) anchors: Anchors,
     pub(super) kinds: Vec<Anchor>,
     pub(super) key: [u8; 32],
+    pub(super) vocabulary: Mutex<Vocabulary>,
 }
 
 /// What an anchor found in the text stands for.
@@ -103,7 +106,7 @@ impl Rules {
             add(&literal.text.clone(), case, Anchor::Literal(literal));
         }
         let anchors = Anchors::new(words.iter().map(|(text, case)| Word { text, case: *case }));
-        Rules { anchors, kinds, key }
+        Rules { anchors, kinds, key, vocabulary: Mutex::default() }
     }
 }
 

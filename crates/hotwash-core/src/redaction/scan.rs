@@ -230,6 +230,9 @@ fn known(text: &[u8], literal: &Literal, found: &Range<usize>) -> bool {
 
 /// Sorts the hits, joins those that overlap, and drops those that lie in a placeholder.
 pub(super) fn in_order(text: &[u8], mut hits: Vec<Hit>) -> Vec<Hit> {
+    if hits.is_empty() {
+        return hits;
+    }
     hits.retain(|h| {
         h.range.start < h.range.end
             && !inside_placeholder(text, h.range.start, h.range.end)

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 /// Which disguises a text may wear. One vector-friendly pass tells, and most texts wear none.
-#[derive(Default, Clone, Copy)]
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Survey {
     pub(super) invisible: bool,
     pub(super) percent: bool,
@@ -14,20 +14,34 @@ pub(super) struct Survey {
 }
 
 pub(super) fn survey(text: &[u8]) -> Survey {
-    let mut found = Survey::default();
-    for chunk in text.chunks(256) {
-        let (mut odd, mut percent, mut backslash) = (false, false, false);
-        for &b in chunk {
-            odd |= may_be_invisible(b);
-            percent |= b == b'%';
-            backslash |= b == b'\\';
+    let (blocks, rest) = text.as_chunks::<16>();
+    let (mut odd, mut percent, mut backslash) = ([false; 16], [false; 16], [false; 16]);
+    for block in blocks {
+        for (at, &b) in block.iter().enumerate() {
+            odd[at] |= may_be_invisible(b);
+            percent[at] |= b == b'%';
+            backslash[at] |= b == b'\\';
         }
-        found.invisible |= odd;
-        found.percent |= percent;
-        found.backslash |= backslash;
     }
-    found
+    let marks = rest.iter().fold(0, |marks, &b| marks | MARKS[usize::from(b)]);
+    Survey {
+        invisible: odd.contains(&true) || marks & 1 != 0,
+        percent: percent.contains(&true) || marks & 2 != 0,
+        backslash: backslash.contains(&true) || marks & 4 != 0,
+    }
 }
+
+/// For each byte which disguise it may belong to, one bit each.
+static MARKS: [u8; 256] = {
+    let mut marks = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        marks[byte] = may_be_invisible(b) as u8 | ((b == b'%') as u8) << 1 | ((b == b'\\') as u8) << 2;
+        byte += 1;
+    }
+    marks
+};
 
 /// A decoded text and the way back.
 pub(super) struct View {
@@ -96,7 +110,8 @@ pub(super) fn without_invisible(text: &str) -> Option<View> {
     let (mut from, mut at) = (0, 0);
     let mut any = false;
     while at < bytes.len() {
-        let Some(step) = bytes.get(at..).unwrap_or_default().iter().position(|&b| may_be_invisible(b)) else {
+        let Some(step) = bytes.get(at..).unwrap_or_default().iter().position(|&b| MARKS[usize::from(b)] & 1 != 0)
+        else {
             break;
         };
         at += step;
@@ -114,7 +129,7 @@ pub(super) fn without_invisible(text: &str) -> Option<View> {
     any.then_some(view)
 }
 
-fn may_be_invisible(byte: u8) -> bool {
+const fn may_be_invisible(byte: u8) -> bool {
     matches!(byte, 0..=8 | 0x0b | 0x0c | 0x0e..=0x1f | 0xc2 | 0xe2 | 0xef)
 }
 

@@ -3,7 +3,7 @@
 //! Only what was named counts: a path with a variable or a pattern in it, a folder, a commit called `main` say nothing
 //! about which file or commit it was.
 
-use super::fingerprint::{CommitId, Subject};
+use super::fingerprint::CommitId;
 use super::repository::absolute;
 use crate::shell::{Operator, Segment, segments, shown_commit};
 use memchr::memmem;
@@ -64,11 +64,6 @@ pub(super) fn deeds(command: &str, cwd: &str) -> Vec<Deed> {
 /// The commits that git says it made, with their subjects.
 pub(super) fn commits_shown(output: &str) -> Vec<(Option<CommitId>, &str)> {
     output.lines().filter_map(shown_commit).map(|(id, subject)| (CommitId::parse(id), subject)).collect()
-}
-
-/// The subject of the commit that a commit undoes.
-pub(super) fn undone(subject: &str) -> Option<Subject> {
-    Subject::undone_by(subject)
 }
 
 /// Whether git says that it could not do it. The exit code is often lost in a pipe.
@@ -261,7 +256,7 @@ mod prism_rework {
         let output = "[main 3f2a1b9] Add a cache\n 1 file changed\n[main 77aa88b] Revert \"Add a cache\"\n";
         let shown = commits_shown(output);
         assert_eq!(shown[0], (CommitId::parse("3f2a1b9"), "Add a cache"));
-        assert_eq!(undone(shown[1].1), Some(Subject::of("Add a cache")));
+        assert_eq!(shown[1].1, "Revert \"Add a cache\"");
         assert!(refused("error: could not revert 3f2a1b9... Add a cache"));
         assert!(!refused(output));
     }

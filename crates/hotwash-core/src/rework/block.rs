@@ -1,15 +1,18 @@
 //! Judges a block of sessions: their lines are looked for in everything that came later.
+//!
+//! Lines such as `return None` are in half of all sessions, and nearly none of them are ever in danger. So what was
+//! done to a line is told only for lines that somebody took out of a file they were added to.
 
 use super::commits::Commits;
-use super::fate::{Done, Hit, fate};
-use super::fingerprint::{Fingerprint, What};
+use super::fate::{self, Done, Hit, fate};
+use super::fingerprint::{Added, Fingerprint, What};
 use super::lines::Line;
 use super::repository::FileKey;
 use super::rule::{Revert, Rework, Settings, Taken};
 use crate::sessions::{EventId, SessionId, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 
-/// Sessions to be judged together, and what later ones did to their lines.
+/// Sessions to be judged together, and all that may have done something to their lines.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     targets: Vec<Target>,
@@ -17,13 +20,7 @@ pub(super) struct Block {
     places: HashMap<u32, u32>,
     /// The lines that are watched, by their hashes.
     slots: Vec<Slot>,
-    /// Where the slots of the lines with the same first bits begin.
-    starts: Vec<u32>,
-    /// How far a line is shifted to leave those bits.
-    shift: u32,
-    hits: Vec<Hit>,
-    /// Files that sessions threw away, deleted or moved.
-    deeds: Vec<Deed>,
+    others: Vec<(u32, Fingerprint)>,
     commits: Commits,
 }
 
@@ -36,25 +33,17 @@ struct Target {
     slots: Vec<u32>,
 }
 
-/// A line that a session added.
+/// A line that is watched.
 #[derive(Debug)]
 struct Slot {
-    line: Line,
     target: u32,
-    /// When it was last changed by the session itself.
-    at: Timestamp,
-    /// The files it was added to, with the number of copies.
-    homes: Vec<(FileKey, i32)>,
+    added: Added,
+    /// Somebody took it out of a file.
+    in_danger: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Deed {
-    rank: u32,
-    tree: u64,
-    at: Timestamp,
-    event: EventId,
-    what: What,
-}
+/// What was done with a whole file to a line.
+type Deeds = BTreeMap<u32, Vec<Hit>>;
 
 impl Block {
     /// A block with these sessions to judge: each with its rank, the end of its window and its fingerprint.
@@ -63,75 +52,39 @@ impl Block {
         for (rank, until, print) in targets {
             let target = block.targets.len() as u32;
             block.places.insert(rank, target);
-            block.slots.extend(added(&print).map(|(line, at, homes)| Slot { line, target, at, homes }));
+            block.commits.add(rank, &print);
+            let slots = print.added().into_iter().map(|added| Slot { target, added, in_danger: false });
+            block.slots.extend(slots);
             block.targets.push(Target { rank, until, print, slots: Vec::new() });
         }
-        block.slots.sort_by_key(|slot| (slot.line, slot.target));
+        block.slots.sort_unstable_by_key(|slot| (slot.added.line, slot.target));
         for (at, slot) in block.slots.iter().enumerate() {
             block.targets[slot.target as usize].slots.push(at as u32);
         }
-        // Hashes are spread evenly, so that their first bits are a table as good as any.
-        let bits = block.slots.len().next_power_of_two().trailing_zeros().min(24);
-        block.shift = 31 - bits;
-        block.starts = Vec::with_capacity((1 << bits) + 1);
-        for (at, slot) in block.slots.iter().enumerate() {
-            block.starts.resize((slot.line.number() >> block.shift) as usize + 1, at as u32);
-        }
-        block.starts.resize((1 << bits) + 1, block.slots.len() as u32);
         block
     }
 
-    /// Takes in a session that may have done something to those lines; also one that is judged itself.
-    pub(super) fn take(&mut self, rank: u32, print: &Fingerprint) {
-        let (tree, own) = (print.tree, self.places.get(&rank).copied());
-        for (file, change) in print.lines() {
-            let at = (change.line.number() >> self.shift) as usize;
-            let near = self.starts[at]..self.starts[at + 1];
-            for slot in near {
-                let it = &self.slots[slot as usize];
-                if it.line == change.line
-                    && Some(it.target) != own
-                    && it.at < change.at
-                    && change.at <= self.targets[it.target as usize].until
-                {
-                    let done = Done::Changed(file, change.net);
-                    self.hits.push(Hit { slot, rank, at: change.at, event: change.event, done });
-                }
-            }
-        }
-        let whole_files = print
-            .acts
-            .iter()
-            .filter(|act| matches!(act.what, What::Discard(_) | What::DiscardAll | What::Remove(_) | What::Move(..)));
-        self.deeds.extend(whole_files.map(|act| Deed { rank, tree, at: act.at, event: act.event, what: act.what }));
-        self.commits.add(rank, print);
+    /// Whether a session is one of those to be judged.
+    pub(super) fn judges(&self, rank: u32) -> bool {
+        self.places.contains_key(&rank)
     }
 
-    /// Takes in a session that is judged itself.
-    pub(super) fn take_own(&mut self, rank: u32) -> bool {
-        let Some(&target) = self.places.get(&rank) else {
-            return false;
-        };
-        let print = std::mem::take(&mut self.targets[target as usize].print);
-        self.take(rank, &print);
-        self.targets[target as usize].print = print;
-        true
+    /// Takes in another session.
+    pub(super) fn take(&mut self, rank: u32, print: Fingerprint) {
+        self.commits.add(rank, &print);
+        self.others.push((rank, print));
     }
 
     /// What became of the sessions' work, in the order in which they were given.
     pub(super) fn judge(mut self, name: impl Fn(u32) -> SessionId, settings: &Settings) -> Vec<Rework> {
         self.commits.seal();
-        self.find_files();
-        let Block { targets, slots, mut hits, commits, .. } = self;
-        hits.sort_unstable_by_key(|hit| hit.slot);
-        let mut taken: Vec<BTreeMap<u32, (u32, Vec<EventId>)>> = vec![BTreeMap::new(); targets.len()];
-        for hits in hits.chunk_by_mut(|a, b| a.slot == b.slot) {
-            let Some(slot) = hits.first().and_then(|hit| slots.get(hit.slot as usize)) else { continue };
-            if let Some((rank, event)) = fate(&slot.homes, hits) {
-                let (lines, events) = taken[slot.target as usize].entry(rank).or_default();
-                *lines += 1;
-                events.push(event);
-            }
+        let deeds = self.deeds();
+        self.find_danger();
+        let mut taken: Vec<BTreeMap<u32, (u32, Vec<EventId>)>> = vec![BTreeMap::new(); self.targets.len()];
+        for (target, (rank, event)) in self.taken(&deeds) {
+            let (lines, events) = taken[target as usize].entry(rank).or_default();
+            *lines += 1;
+            events.push(event);
         }
         let judge = |(target, taken): (&Target, BTreeMap<u32, (u32, Vec<EventId>)>)| {
             let by: Vec<Taken> = taken
@@ -142,7 +95,7 @@ impl Block {
                     Taken { session: name(rank), lines, events }
                 })
                 .collect();
-            let revert = commits.undone(target.rank, target.until).map(|undone| Revert {
+            let revert = self.commits.undone(target.rank, target.until).map(|undone| Revert {
                 commit: undone.commit.event,
                 session: name(undone.by.rank),
                 event: undone.by.event,
@@ -153,76 +106,173 @@ impl Block {
             let reworked = removed > 0 && enough || revert.is_some();
             Rework { added, removed, sampled: target.print.cut.is_some(), by, revert, reworked }
         };
-        targets.iter().zip(taken).map(judge).collect()
+        self.targets.iter().zip(taken).map(judge).collect()
     }
 
-    /// Tells the lines of files that were thrown away, deleted or moved.
-    fn find_files(&mut self) {
-        let mut holders: HashMap<FileKey, Vec<u32>> = HashMap::new();
-        let mut trees: HashMap<u64, Vec<u32>> = HashMap::new();
-        for (at, target) in (0..).zip(&self.targets) {
-            trees.entry(target.print.tree).or_default().push(at);
-            for file in &target.print.files {
-                holders.entry(file.file).or_default().push(at);
+    /// All sessions, those that are judged among them.
+    fn prints(&self) -> impl Iterator<Item = (u32, &Fingerprint)> {
+        let others = self.others.iter().map(|(rank, print)| (*rank, print));
+        self.targets.iter().map(|target| (target.rank, &target.print)).chain(others)
+    }
+
+    /// Whether a session could do something to a line at that time.
+    fn counts(&self, slot: &Slot, rank: u32, at: Timestamp) -> bool {
+        let target = &self.targets[slot.target as usize];
+        target.rank != rank && slot.added.at < at && at <= target.until
+    }
+
+    /// Marks the lines that somebody took out of a file they were added to.
+    fn find_danger(&mut self) {
+        let homes = self.slots.iter().zip(0..).flat_map(|(slot, at): (&Slot, u32)| {
+            slot.added.homes().map(move |(file, _)| ((slot.added.line, file), at))
+        });
+        let mut homes: Vec<((Line, FileKey), u32)> = homes.collect();
+        homes.sort_unstable();
+        let table = Table::new(homes.iter().map(|((line, _), _)| *line));
+        let mut in_danger = Vec::new();
+        for (rank, print) in self.prints() {
+            for (file, change) in print.lines().filter(|(_, change)| change.net < 0) {
+                let near = homes.get(table.near(change.line)).unwrap_or_default();
+                let first = near.partition_point(|(home, _)| *home < (change.line, file));
+                let here = near[first..].iter().take_while(|(home, _)| *home == (change.line, file));
+                let counts = here.filter(|(_, slot)| self.counts(&self.slots[*slot as usize], rank, change.at));
+                in_danger.extend(counts.map(|(_, slot)| *slot));
             }
         }
-        for deed in std::mem::take(&mut self.deeds) {
-            let (file, candidates) = match deed.what {
-                What::Discard(file) | What::Remove(file) | What::Move(file, _) => (Some(file), holders.get(&file)),
-                _ => (None, trees.get(&deed.tree)),
-            };
-            for &at in candidates.into_iter().flatten() {
-                let target = &self.targets[at as usize];
-                if target.rank != deed.rank && deed.at <= target.until {
-                    let hits = target.slots.iter().flat_map(|&slot| self.hits_of(target, slot, file, &deed));
-                    self.hits.extend(hits.collect::<Vec<_>>());
+        for slot in in_danger {
+            self.slots[slot as usize].in_danger = true;
+        }
+    }
+
+    /// Follows the lines that are in danger, and says of which session's lines somebody removed the last copy, and
+    /// where.
+    fn taken(&self, deeds: &Deeds) -> Vec<(u32, (u32, EventId))> {
+        let watched: Vec<u32> = (0..)
+            .zip(&self.slots)
+            .filter(|(at, slot)| slot.in_danger || deeds.contains_key(at))
+            .map(|(at, _)| at)
+            .collect();
+        let line_of = |slot: &u32| self.slots[*slot as usize].added.line;
+        let table = Table::new(watched.iter().map(line_of));
+        // All that was done to any of these lines, by line.
+        let mut history: Vec<(Line, Hit)> = Vec::new();
+        for (rank, print) in self.prints() {
+            for (file, change) in print.lines() {
+                let near = watched.get(table.near(change.line)).unwrap_or_default();
+                if near.iter().any(|slot| line_of(slot) == change.line) {
+                    let done = Done::Changed(file, change.net);
+                    history.push((change.line, Hit { rank, at: change.at, event: change.event, done }));
                 }
             }
         }
-    }
-
-    /// What was done to a line with its file, or with all files.
-    fn hits_of(&self, target: &Target, slot: u32, file: Option<FileKey>, deed: &Deed) -> Vec<Hit> {
-        let it = &self.slots[slot as usize];
-        let homes = it.homes.iter().map(|(home, _)| *home).filter(|home| file.is_none_or(|file| file == *home));
-        let touches = |home: &FileKey| match deed.what {
-            What::Discard(_) | What::DiscardAll => {
-                // Git keeps what it has, and does not touch what it does not know.
-                let created = target.print.files.iter().any(|file| file.file == *home && file.created);
-                !created && target.print.tree == deed.tree && !self.commits.any_between(deed.tree, it.at, deed.at)
+        history.sort_unstable_by_key(|(line, hit)| (*line, hit.rank, hit.at, hit.event));
+        let mut taken = Vec::new();
+        let mut history = history.chunk_by(|a, b| a.0 == b.0).peekable();
+        for slots in watched.chunk_by(|a, b| line_of(a) == line_of(b)) {
+            let line = line_of(&slots[0]);
+            let mut hits = Vec::new();
+            while let Some(of_line) = history.next_if(|of_line| of_line[0].0 <= line) {
+                if of_line[0].0 == line {
+                    hits = of_line.iter().map(|(_, hit)| *hit).collect();
+                    fate::sort(&mut hits);
+                }
             }
-            _ => true,
-        };
-        let done = |home| match deed.what {
-            What::Move(from, to) => Done::Moved(from, to),
-            _ => Done::Gone(home),
-        };
-        let hit = |home| Hit { slot, rank: deed.rank, at: deed.at, event: deed.event, done: done(home) };
-        if it.at < deed.at { homes.filter(touches).map(hit).collect() } else { Vec::new() }
+            let sessions: Vec<&[Hit]> = fate::sessions(&hits).collect();
+            for &at in slots {
+                let slot = &self.slots[at as usize];
+                let from = sessions.partition_point(|session| fate::last(session).0 <= slot.added.at);
+                let later = sessions[from..].iter().copied();
+                let counts = later.filter(|session| {
+                    let (at, rank) = fate::last(session);
+                    self.counts(slot, rank, at)
+                });
+                let gone = match deeds.get(&at) {
+                    None => fate(slot.added.homes(), counts),
+                    Some(deeds) => {
+                        let mut hits: Vec<Hit> = counts.flatten().chain(deeds).copied().collect();
+                        fate::sort(&mut hits);
+                        fate(slot.added.homes(), fate::sessions(&hits))
+                    }
+                };
+                taken.extend(gone.map(|gone| (slot.target, gone)));
+            }
+        }
+        taken
+    }
+
+    /// What was done to lines by throwing their files away, deleting or moving them.
+    fn deeds(&self) -> Deeds {
+        let mut holders: HashMap<FileKey, Vec<&Target>> = HashMap::new();
+        let mut trees: HashMap<u64, Vec<&Target>> = HashMap::new();
+        for target in &self.targets {
+            trees.entry(target.print.tree).or_default().push(target);
+            for file in &target.print.files {
+                holders.entry(file.file).or_default().push(target);
+            }
+        }
+        let mut deeds = Deeds::new();
+        for (rank, print) in self.prints() {
+            for act in &print.acts {
+                let (file, targets) = match act.what {
+                    What::Discard(file) | What::Remove(file) | What::Move(file, _) => (Some(file), holders.get(&file)),
+                    What::DiscardAll => (None, trees.get(&print.tree)),
+                    _ => continue,
+                };
+                for target in targets.into_iter().flatten().filter(|target| act.at <= target.until) {
+                    for &at in &target.slots {
+                        let slot = &self.slots[at as usize];
+                        if !self.counts(slot, rank, act.at) {
+                            continue;
+                        }
+                        let homes = slot.added.homes().map(|(home, _)| home);
+                        for home in homes.filter(|home| file.is_none_or(|file| file == *home)) {
+                            let done = match act.what {
+                                What::Move(from, to) => Done::Moved(from, to),
+                                What::Remove(_) => Done::Gone(home),
+                                _ if self.uncommitted(target, slot, home, print.tree, act.at) => Done::Gone(home),
+                                _ => continue,
+                            };
+                            deeds.entry(at).or_default().push(Hit { rank, at: act.at, event: act.event, done });
+                        }
+                    }
+                }
+            }
+        }
+        deeds
+    }
+
+    /// Whether git may not have had a line yet when files of a working tree were put back: git keeps what it has, and
+    /// does not touch files that it does not know.
+    fn uncommitted(&self, target: &Target, slot: &Slot, home: FileKey, tree: u64, at: Timestamp) -> bool {
+        let created = target.print.files.iter().any(|file| file.file == home && file.created);
+        !created && target.print.tree == tree && !self.commits.any_between(tree, slot.added.at, at)
     }
 }
 
-/// The lines that a session added: those of which there are more in all files together.
-fn added(print: &Fingerprint) -> impl Iterator<Item = (Line, Timestamp, Vec<(FileKey, i32)>)> {
-    let mut lines: Vec<_> = print.lines().map(|(file, change)| (change.line, file, change.net, change.at)).collect();
-    lines.sort_unstable();
-    let chunks: Vec<_> = lines.chunk_by(|a, b| a.0 == b.0).filter_map(sum).collect();
-    chunks.into_iter()
+/// Where in a sorted list the lines with the same first bits are. Hashes are spread evenly, so that their first bits
+/// are a table as good as any.
+struct Table {
+    starts: Vec<u32>,
+    shift: u32,
 }
 
-fn sum(changes: &[(Line, FileKey, i32, Timestamp)]) -> Option<(Line, Timestamp, Vec<(FileKey, i32)>)> {
-    let &(line, ..) = changes.first()?;
-    let net: i64 = changes.iter().map(|(_, _, net, _)| i64::from(*net)).sum();
-    if net <= 0 {
-        return None;
+impl Table {
+    fn new(lines: impl ExactSizeIterator<Item = Line>) -> Table {
+        let length = lines.len();
+        let bits = length.next_power_of_two().trailing_zeros().min(24);
+        let mut table = Table { starts: Vec::with_capacity((1 << bits) + 1), shift: 31 - bits };
+        for (at, line) in (0..).zip(lines) {
+            let first = (line.number() >> table.shift) as usize + 1;
+            if first > table.starts.len() {
+                table.starts.resize(first, at);
+            }
+        }
+        table.starts.resize((1 << bits) + 1, length as u32);
+        table
     }
-    let at = changes.iter().map(|(.., at)| *at).max()?;
-    // Of a line that was also taken away elsewhere, only the rest was added.
-    let mut rest = net;
-    let mut homes = Vec::new();
-    for &(_, file, net, _) in changes.iter().filter(|(_, _, net, _)| *net > 0) {
-        homes.push((file, i64::from(net).min(rest).max(0) as i32));
-        rest -= i64::from(net);
+
+    fn near(&self, line: Line) -> std::ops::Range<usize> {
+        let at = (line.number() >> self.shift) as usize;
+        self.starts[at] as usize..self.starts[at + 1] as usize
     }
-    Some((line, at, homes))
 }

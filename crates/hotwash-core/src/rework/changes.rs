@@ -1,8 +1,8 @@
 //! Collects a session's [`Fingerprint`] while its events go by: every changed line in a few instructions, and the rest
 //! when somebody asks for it.
 //!
-//! Only files within the repository count. What the session took back itself is gone: lines that it removed again, files
-//! that it deleted or put back before committing them.
+//! Only files within the repository count. What the session took back itself is gone: lines that it removed again,
+//! files that it deleted or put back before committing them.
 
 use super::acts::{self, Deed};
 use super::fingerprint::{ACTS_KEPT, Act, FileChange, Fingerprint, LineChange, Subject, What};
@@ -10,7 +10,7 @@ use super::lines::{Line, each_line, line_behind_sign};
 use super::repository::{FileKey, repository, tree_key, within};
 use crate::sessions::{Change, EventId, Timestamp};
 use crate::shell;
-use crate::text::Body;
+use crate::text::{Body, Text};
 use serde::{Deserialize, Serialize};
 
 /// How many commands before the first change are remembered. A session with more has done something by then.
@@ -91,8 +91,15 @@ pub(crate) struct Counted {
 
 impl Changes {
     /// Remembers where the session works.
-    pub(crate) fn works_in(&mut self, cwd: crate::text::Text<'_>) {
-        if self.works_in.is_none() && !cwd.is_empty() {
+    #[inline]
+    pub(crate) fn works_in(&mut self, cwd: Text<'_>) {
+        if self.works_in.is_none() {
+            self.begins_in(cwd);
+        }
+    }
+
+    fn begins_in(&mut self, cwd: Text<'_>) {
+        if !cwd.is_empty() {
             let cwd = cwd.to_str();
             self.works_in = Some((repository(&cwd).into(), tree_key(&cwd)));
         }
@@ -145,7 +152,7 @@ impl Changes {
     pub(crate) fn ran(
         &mut self,
         command: &str,
-        cwd: crate::text::Text<'_>,
+        cwd: Text<'_>,
         output: Option<&Body<'_>>,
         event: EventId,
         at: Option<Timestamp>,
@@ -181,7 +188,9 @@ impl Changes {
                 _ if refused => {}
                 Deed::Revert(named) => {
                     let undoes = shown.next();
-                    named.iter().for_each(|id| self.act(event, What::Revert(*id)));
+                    for id in named {
+                        self.act(event, What::Revert(id));
+                    }
                     self.commit(undoes, event);
                 }
                 Deed::Drop(count) => self.act(event, What::Drop(count)),
@@ -215,7 +224,7 @@ impl Changes {
     fn commit(&mut self, shown: Option<(Option<super::CommitId>, &str)>, event: EventId) {
         self.committed = self.edits.len() as u32;
         let (id, subject) = shown.map_or((None, None), |(id, subject)| (id, Some(subject)));
-        if let Some(undone) = subject.and_then(acts::undone) {
+        if let Some(undone) = subject.and_then(Subject::undone_by) {
             self.act(event, What::RevertSubject(undone));
         }
         self.act(event, What::Commit { id, subject: subject.map(Subject::of) });

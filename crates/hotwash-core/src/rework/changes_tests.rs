@@ -1,7 +1,6 @@
 use super::*;
 use crate::facts::testing::ledger_of;
 use crate::rework::CommitId;
-use crate::text::Text;
 
 fn line(text: &str) -> Line {
     let mut found = None;

@@ -85,8 +85,8 @@ impl Commits {
 
     /// The first of a session's commits that another one undid by then and nobody did again.
     pub(super) fn undone(&self, rank: u32, until: Timestamp) -> Option<Undone> {
-        let mine = self.commits.iter().filter(|commit| commit.place.rank == rank);
-        mine.filter_map(|commit| self.undoing(commit, until).filter(|undone| undone.by.rank != rank)).next()
+        let mut mine = self.commits.iter().filter(|commit| commit.place.rank == rank);
+        mine.find_map(|commit| self.undoing(commit, until).filter(|undone| undone.by.rank != rank))
     }
 
     /// How a commit was undone for good.

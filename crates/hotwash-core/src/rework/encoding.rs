@@ -130,8 +130,12 @@ impl Writer {
         self.place(before, act.event, act.at);
         match act.what {
             What::Commit { id, subject } => {
-                id.into_iter().for_each(|id| self.commit(id));
-                subject.into_iter().for_each(|subject| self.fixed(subject.0));
+                if let Some(id) = id {
+                    self.commit(id);
+                }
+                if let Some(Subject(hash)) = subject {
+                    self.fixed(hash);
+                }
             }
             What::Revert(id) => self.commit(id),
             What::RevertSubject(subject) => self.fixed(subject.0),

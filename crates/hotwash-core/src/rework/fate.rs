@@ -1,17 +1,15 @@
 //! What became of one line that a session added: who took the last copy of it away, if anybody did.
 //!
 //! A line lives in the files that the session added it to. Further copies that later sessions add there go first when
-//! copies are removed. A copy that turns up in any file when one has gone was moved there, and lives there from then on.
-//! What later sessions do in other files otherwise says nothing: two files may well hold the same line.
+//! copies are removed. A copy that turns up in any file when one has gone was moved there, and lives there from then
+//! on. What later sessions do in other files otherwise says nothing: two files may well hold the same line.
 
 use super::repository::FileKey;
 use crate::sessions::{EventId, Timestamp};
 
-/// Something that a later session did which may have to do with the line.
+/// Something that a session did which may have to do with the line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hit {
-    /// The line's place among those that are watched.
-    pub(super) slot: u32,
     /// The session's place in the order of time.
     pub(super) rank: u32,
     pub(super) at: Timestamp,
@@ -30,14 +28,30 @@ pub(super) enum Done {
     Moved(FileKey, FileKey),
 }
 
-/// Follows a line through what was done to it, and says who removed the last copy, and where.
-pub(super) fn fate(homes: &[(FileKey, i32)], hits: &mut [Hit]) -> Option<(u32, EventId)> {
+/// Puts what was done in order. A session counts as a whole, and as of the last time that it touched the line.
+pub(super) fn sort(hits: &mut Vec<Hit>) {
     hits.sort_unstable_by_key(|hit| (hit.rank, hit.at, hit.event));
-    // A session counts as a whole, and as of the last time that it touched the line.
-    let mut sessions: Vec<&[Hit]> = hits.chunk_by(|a, b| a.rank == b.rank).collect();
-    sessions.sort_by_key(|hits| hits.last().map(|last| (last.at, last.rank)));
+    let mut sessions: Vec<&[Hit]> = sessions(hits).collect();
+    sessions.sort_by_key(|session| last(session));
+    *hits = sessions.concat();
+}
 
-    let mut line = Copies { homes: homes.to_vec(), names: Vec::new() };
+/// What each session did, where it stands in order.
+pub(super) fn sessions(hits: &[Hit]) -> impl Iterator<Item = &[Hit]> {
+    hits.chunk_by(|a, b| a.rank == b.rank)
+}
+
+/// When a session did it.
+pub(super) fn last(session: &[Hit]) -> (Timestamp, u32) {
+    session.last().map_or((Timestamp(i64::MIN), 0), |last| (last.at, last.rank))
+}
+
+/// Follows a line through what sessions did to it, in order, and says who removed the last copy, and where.
+pub(super) fn fate<'h>(
+    homes: impl Iterator<Item = (FileKey, i32)>,
+    sessions: impl Iterator<Item = &'h [Hit]>,
+) -> Option<(u32, EventId)> {
+    let mut line = Copies { homes: homes.collect(), names: Vec::new() };
     let added = line.count();
     let mut taken = None;
     for hits in sessions {
@@ -129,10 +143,13 @@ mod prism_rework {
     fn taken_by(copies: i32, story: &[(u32, Done)]) -> Option<u32> {
         let hit = |(step, &(rank, done)): (usize, &(u32, Done))| {
             let at = Timestamp(i64::from(rank) * 100 + step as i64);
-            Hit { slot: 0, rank, at, event: EventId(step as u32), done }
+            Hit { rank, at, event: EventId(step as u32), done }
         };
         let mut hits: Vec<Hit> = story.iter().enumerate().map(hit).collect();
-        let fate_of = |hits: &mut [Hit]| fate(&[(A, copies)], hits).map(|(rank, _)| rank);
+        let fate_of = |hits: &mut Vec<Hit>| {
+            sort(hits);
+            fate([(A, copies)].into_iter(), sessions(hits)).map(|(rank, _)| rank)
+        };
         let taken = fate_of(&mut hits);
         hits.reverse();
         assert_eq!(fate_of(&mut hits), taken, "the order in which they are told must not matter");

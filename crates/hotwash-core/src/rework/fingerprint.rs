@@ -1,7 +1,7 @@
 //! What a session did to its repository, in hashes: the lines it added and removed, its commits, and what it undid.
 //!
 //! A fingerprint holds no words, so that there is nothing in it to redact. How it is kept is in
-//! [`encoding`](super::encoding), how it comes about in [`changes`](super::changes).
+//! `encoding.rs`, how it comes about in `changes.rs`.
 
 use super::lines::Line;
 use super::repository::FileKey;
@@ -50,6 +50,26 @@ pub struct LineChange {
     pub event: EventId,
     /// When that was.
     pub at: Timestamp,
+}
+
+/// A line that a session added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The line.
+    pub line: Line,
+    /// When the session last changed it.
+    pub at: Timestamp,
+    /// The file that it was added to, with the number of copies.
+    pub home: (FileKey, i32),
+    /// Further ones.
+    pub more: Vec<(FileKey, i32)>,
+}
+
+impl Added {
+    /// The files that it was added to, with the number of copies.
+    pub fn homes(&self) -> impl Iterator<Item = (FileKey, i32)> {
+        std::iter::once(self.home).chain(self.more.iter().copied())
+    }
 }
 
 /// Something done with git, or to a whole file.
@@ -128,16 +148,10 @@ impl Subject {
 
     /// The subject of the commit that a commit with this subject undoes, if it undoes one.
     pub fn undone_by(words: &str) -> Option<Subject> {
-        let quoted = |words: &'_ str, mark| -> Option<String> {
-            let inside: &str = str::strip_prefix(words, mark)?.strip_suffix('"')?;
-            Some(inside.to_owned())
-        };
-        let words = words.trim();
-        if let Some(subject) = quoted(words, "Revert \"") {
-            return Some(Subject::of(&subject));
-        }
+        let quoted = |mark| words.trim().strip_prefix(mark).and_then(|rest: &str| rest.strip_suffix('"'));
         // What git calls the undoing of an undoing.
-        quoted(words, "Reapply \"").map(|subject| Subject::of(&format!("Revert \"{subject}\"")))
+        let reapplied = || quoted("Reapply \"").map(|subject| Subject::of(&format!("Revert \"{subject}\"")));
+        quoted("Revert \"").map(Subject::of).or_else(reapplied)
     }
 }
 
@@ -147,8 +161,8 @@ impl Fingerprint {
         self.files.is_empty() && self.acts.is_empty()
     }
 
-    /// What several parts of one session did together: the pieces it was joined from, or its subagents and itself. Their
-    /// order does not matter. Events keep the ids that they have in their own transcripts.
+    /// What several parts of one session did together: the pieces it was joined from, or its subagents and itself.
+    /// Their order does not matter. Events keep the ids that they have in their own transcripts.
     #[must_use]
     pub fn joined<'p>(parts: impl IntoIterator<Item = &'p Fingerprint>) -> Fingerprint {
         let mut joined = Fingerprint::default();
@@ -195,6 +209,25 @@ impl Fingerprint {
             }
         }
         self.files.retain(|file| file.created || !file.lines.is_empty());
+    }
+
+    /// The lines that the session added: those of which there are more now, in all files together. What it moved from
+    /// one file to another it did not add.
+    pub fn added(&self) -> Vec<Added> {
+        let mut lines: Vec<_> = self.lines().map(|(file, change)| (change.line, file, change.net, change.at)).collect();
+        lines.sort_unstable();
+        let sum = |changes: &[(Line, FileKey, i32, Timestamp)]| {
+            let mut rest: i64 = changes.iter().map(|(_, _, net, _)| i64::from(*net)).sum();
+            let (line, at) = (changes.first()?.0, changes.iter().map(|(.., at)| *at).max()?);
+            let mut homes = changes.iter().filter_map(|&(_, file, net, _)| {
+                let copies = i64::from(net).min(rest).max(0);
+                rest -= copies;
+                (copies > 0).then_some((file, copies as i32))
+            });
+            let home = homes.next()?;
+            Some(Added { line, at, home, more: homes.collect() })
+        };
+        lines.chunk_by(|a, b| a.0 == b.0).filter_map(sum).collect()
     }
 
     /// All lines that changed, with their files.

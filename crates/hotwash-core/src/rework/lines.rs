@@ -29,7 +29,8 @@ impl Line {
     }
 }
 
-/// Shows `each` the hash of every line of a text, or nothing for a line that says nothing. A newline at the end begins no further line.
+/// Shows `each` the hash of every line of a text, or nothing for a line that says nothing. A newline at the end begins
+/// no further line.
 pub fn each_line(text: Text<'_>, each: impl FnMut(Option<Line>)) {
     hash_lines(text.raw(), text.is_escaped(), each);
 }
@@ -44,64 +45,40 @@ pub(super) fn line_behind_sign(text: Text<'_>) -> Option<Line> {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = ONES << 7;
 
-fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
-    let mut at = 0;
+fn hash_lines(mut bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
     let mut line = Hasher::default();
-    // Where the line began.
-    let mut from = 0;
-    while at < bytes.len() {
-        let word = word(bytes, at);
-        let plain = (stops(word).trailing_zeros() / 8) as usize;
-        line.word(word, plain as u32);
-        at += plain;
-        if plain == 8 {
-            continue;
-        }
-        let newline = match bytes.get(at) {
-            None => break,
-            Some(b'\n') => 1,
-            Some(b'\\') if !escaped => {
-                at += line.bytes(b"\\");
-                continue;
+    // Whether the last line has begun.
+    let mut open = false;
+    while !bytes.is_empty() {
+        open = true;
+        let length = match bytes {
+            [b'\\', b't' | b'r', ..] if escaped => 2,
+            [b'\\', b'n', ..] if escaped => {
+                open = false;
+                2
             }
-            Some(b'\\') if bytes.get(at + 1) != Some(&b'n') => {
-                at += escape(&bytes[at..], &mut line);
-                continue;
+            [b'\\', ..] if escaped => escape(bytes, &mut line),
+            [b'\t' | b'\r', ..] if !escaped => 1,
+            [b'\n', ..] if !escaped => {
+                open = false;
+                1
             }
-            Some(b'\\') => 2,
-            Some(_) => {
-                at += 1;
-                continue;
+            _ => {
+                let stop =
+                    if escaped { memchr::memchr(b'\\', bytes) } else { memchr::memchr3(b'\n', b'\t', b'\r', bytes) };
+                let length = stop.unwrap_or(bytes.len());
+                line.plain(&bytes[..length]);
+                length
             }
         };
-        each(std::mem::take(&mut line).finish());
-        at += newline;
-        from = at;
+        bytes = &bytes[length..];
+        if !open {
+            each(std::mem::take(&mut line).finish());
+        }
     }
-    if from < at {
+    if open {
         each(line.finish());
     }
-}
-
-/// Eight bytes from a place on, the first one lowest; zeros behind the end.
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let rest = bytes.get(at..).unwrap_or_default();
-    if let Some(eight) = rest.first_chunk() {
-        u64::from_le_bytes(*eight)
-    } else if let Some(last) = bytes.last_chunk() {
-        // Seven at most are missing, and none of them is all of them.
-        u64::from_le_bytes(*last).checked_shr(64 - 8 * rest.len() as u32).unwrap_or(0)
-    } else {
-        rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
-    }
-}
-
-/// The high bit of the first byte that is a control character, nothing at all or a backslash. Bits above it mean
-/// nothing.
-fn stops(word: u64) -> u64 {
-    let backslash = word ^ (ONES * u64::from(b'\\'));
-    let control = word.wrapping_sub(ONES * u64::from(b' ')) & !word;
-    (control | backslash.wrapping_sub(ONES) & !backslash) & HIGHS
 }
 
 /// The high bit of each byte that is a space.
@@ -113,27 +90,31 @@ fn spaces(word: u64) -> u64 {
 /// Takes in the escape at the beginning of `bytes`, or the run of them that stands for characters outside ASCII, and
 /// says how long it is.
 fn escape(bytes: &[u8], line: &mut Hasher) -> usize {
-    match bytes.get(1) {
+    let length = match bytes.get(1) {
         None => 1,
-        Some(b't' | b'r' | b'n' | b'b' | b'f') => 2,
         Some(b'u') => {
             // Whoever escapes one character escapes the next one too, and two may be one.
             let mut length = 0;
             while bytes[length..].starts_with(b"\\u") {
                 length = bytes.len().min(length + 6);
             }
-            line.bytes(Text::json(&bytes[..length]).to_str().as_bytes());
             length
         }
-        Some(_) => {
-            line.bytes(&bytes[1..2]);
-            2
+        Some(b't' | b'r' | b'n') => return 2,
+        Some(quoted @ (b'"' | b'\\' | b'/')) => {
+            line.word(u64::from(*quoted), 8);
+            return 2;
         }
-    }
+        Some(_) => 2,
+    };
+    let text = Text::json(&bytes[..length]).to_str();
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    text.as_bytes().split(blank).for_each(|plain| line.plain(plain));
+    length
 }
 
 /// Hashes a line from its pieces, whatever their lengths are.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Hasher {
     state: u64,
     /// Bytes that do not make a whole word yet.
@@ -144,30 +125,37 @@ struct Hasher {
     says: u32,
 }
 
+impl Default for Hasher {
+    fn default() -> Self {
+        Hasher { state: 0x9E37_79B9_7F4A_7C15, rest: 0, taken: 0, says: 0 }
+    }
+}
+
 impl Hasher {
-    /// Takes in the lowest `count` bytes of a word, less the spaces among them.
-    fn word(&mut self, word: u64, mut count: u32) {
-        let mut word = if count < 8 { word & ((1 << (8 * count)) - 1) } else { word };
+    /// Takes in the lowest bits of a word, less the spaces among them. The others are zero.
+    fn word(&mut self, mut word: u64, mut bits: u32) {
         let mut spaces = spaces(word);
-        // Indentation goes at once.
-        let leading = (spaces ^ HIGHS).trailing_zeros() / 8;
-        if leading == 8 || count == 0 {
-            return;
-        }
-        word >>= 8 * leading;
-        spaces >>= 8 * leading;
-        count -= leading;
-        while spaces != 0 {
-            let below = (1 << (spaces.trailing_zeros() - 7)) - 1;
-            word = word & below | word >> 8 & !below;
-            spaces = (spaces & (spaces - 1)) >> 8;
-            count -= 1;
+        if spaces != 0 {
+            // Indentation goes at once.
+            let leading = (spaces ^ HIGHS).trailing_zeros() & !7;
+            if leading == bits {
+                return;
+            }
+            word >>= leading;
+            spaces >>= leading;
+            bits -= leading;
+            while spaces != 0 {
+                let below = (spaces & spaces.wrapping_neg()) >> 7;
+                word = word & (below - 1) | word >> 8 & below.wrapping_neg();
+                spaces = (spaces & (spaces - 1)) >> 8;
+                bits -= 8;
+            }
         }
         if self.says < SAYS {
             self.says += letters(word);
         }
         self.rest |= word << self.taken;
-        let taken = self.taken + 8 * count;
+        let taken = self.taken + bits;
         if taken >= 64 {
             self.state = fold(self.state ^ self.rest);
             // What did not fit. Two shifts, because nothing can be shifted by 64 at once.
@@ -176,12 +164,20 @@ impl Hasher {
         self.taken = taken % 64;
     }
 
-    /// Takes in bytes, less the white space among them, and says how many there were.
-    fn bytes(&mut self, bytes: &[u8]) -> usize {
-        for &byte in bytes.iter().filter(|&&byte| byte > b' ') {
-            self.word(u64::from(byte), 1);
+    /// Takes in bytes, less the spaces among them.
+    fn plain(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.word(u64::from_le_bytes(*word), 64);
         }
-        bytes.len()
+        if !rest.is_empty() {
+            let bits = 8 * rest.len() as u32;
+            let word = match bytes.last_chunk() {
+                Some(last) => u64::from_le_bytes(*last) >> (64 - bits),
+                None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+            };
+            self.word(word, bits);
+        }
     }
 
     fn finish(self) -> Option<Line> {
@@ -197,11 +193,12 @@ fn letters(word: u64) -> u32 {
     let lower = low | (ONES * 0x20);
     let letter = at_least(lower, b'a') & !at_least(lower, b'z' + 1);
     let digit = at_least(low, b'0') & !at_least(low, b'9' + 1);
-    ((letter | digit | word) & HIGHS).count_ones()
+    // Adds the bits up in the highest byte.
+    ((((letter | digit | word) & HIGHS) >> 7).wrapping_mul(ONES) >> 56) as u32
 }
 
 fn fold(word: u64) -> u64 {
-    let product = u128::from(word ^ 0x9E37_79B9_7F4A_7C15) * 0xA076_1D64_78BD_642F;
+    let product = u128::from(word) * 0xA076_1D64_78BD_642F;
     (product >> 64) as u64 ^ product as u64
 }
 
@@ -250,10 +247,13 @@ mod prism_rework {
         #[test]
         fn a_line_is_the_same_escaped_and_plain(text in "([a-z0-9 ]{0,9}|[\\\\\"/\t\r\n]|[é中😀\u{1}])*") {
             let quoted = serde_json::to_string(&text).unwrap();
-            let ascii: String = quoted.chars().map(|letter| match letter {
-                ' '..='~' => letter.to_string(),
-                _ => letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
-            }).collect();
+            let mut ascii = String::new();
+            for unit in quoted.encode_utf16() {
+                match u8::try_from(unit) {
+                    Ok(byte @ b' '..=b'~') => ascii.push(char::from(byte)),
+                    _ => ascii.extend(["\\u", &format!("{unit:04x}")]),
+                }
+            }
             let lines = |text: Text<'_>| {
                 let mut lines = Vec::new();
                 each_line(text, |line| lines.push(line));

@@ -10,7 +10,7 @@ use crate::sessions::{EventId, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// How many sessions are judged in one go; what is held in memory grows with it.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 512;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 /// What counts as rework.
@@ -117,8 +117,8 @@ pub fn affected(changed: &[(Timestamp, Timestamp)], all: &[Placed], settings: &S
     (0..all.len()).filter(|&at| touches(&all[at])).collect()
 }
 
-/// Judges the `wanted` ones among the sessions of one repository, in that order. `load` fetches a session's fingerprint,
-/// and is asked only for those that matter: the wanted ones and those within their windows.
+/// Judges the `wanted` ones among the sessions of one repository, in that order. `load` fetches a session's
+/// fingerprint, and is asked only for those that matter: the wanted ones and those within their windows.
 pub fn rework<E>(
     sessions: &[Placed],
     wanted: &[usize],
@@ -146,8 +146,8 @@ pub fn rework<E>(
         }
         let mut block = Block::new(watched);
         for (rank, &at) in (0..).zip(&order) {
-            if sessions[at].from <= end && sessions[at].to >= begin && !block.take_own(rank) {
-                block.take(rank, &load(at)?);
+            if sessions[at].from <= end && sessions[at].to >= begin && !block.judges(rank) {
+                block.take(rank, load(at)?);
             }
         }
         let judged = block.judge(|rank| sessions[order[rank as usize]].session.clone(), settings);

@@ -7,6 +7,7 @@ pub use aggregate::{Grade, Overall, thousandths};
 
 use crate::sessions::EventId;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A verdict on one dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,8 +16,8 @@ pub struct Score {
     pub dimension: String,
     /// What the judge read off the session.
     pub reading: Reading,
-    /// Where it comes from. Not optional: a score of unknown origin has no spelling.
-    pub provenance: Provenance,
+    /// Where it comes from, shared by the scores of a grade. Not optional: a score of unknown origin has no spelling.
+    pub provenance: Arc<Provenance>,
 }
 
 /// What a judge read off a session on one dimension.

@@ -21,6 +21,8 @@ pub struct EventId(pub u32);
 impl EventId {
     /// The bits that hold the line.
     const LINE_BITS: u32 = 24;
+    /// Lines beyond this one, which no transcript has, are told as this one.
+    pub const LAST_LINE: u32 = (1 << Self::LINE_BITS) - 1;
 
     /// An event of the transcript with this number, from 0, of a session that several transcripts make up.
     #[must_use]
@@ -36,7 +38,7 @@ impl EventId {
 
     /// The line in it, from 1.
     pub fn line(self) -> u32 {
-        self.0 & ((1 << Self::LINE_BITS) - 1)
+        self.0 & Self::LAST_LINE
     }
 }
 
@@ -58,10 +60,10 @@ impl Key {
     /// The key of an id.
     pub fn of(id: Text<'_>) -> Key {
         // An id is hashed as recorded unless it holds something to decode, which no client writes.
-        if id.raw().is_ascii() && memchr::memchr(b'\\', id.raw()).is_none() {
-            return Key(xxh3_64(id.raw()));
+        match id.as_verbatim() {
+            Some(bytes) if bytes.is_ascii() => Key(xxh3_64(bytes)),
+            _ => Key(xxh3_64(id.to_str().as_bytes())),
         }
-        Key(xxh3_64(id.to_str().as_bytes()))
     }
 }
 

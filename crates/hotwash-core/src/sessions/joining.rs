@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// The longest gap, inclusive.
-const GAP_MS: i64 = 600_000;
+pub(super) const GAP_MS: i64 = 600_000;
 
 /// Why a piece was joined to the ones before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +66,11 @@ pub fn runs(pieces: &[&Piece]) -> Vec<Run> {
     open.into_iter().map(|open| open.run).collect()
 }
 
+/// Whether a piece that touches so many files shares enough of them.
+pub(super) fn is_enough(shared: usize, files: usize) -> bool {
+    files > 0 && shared * 2 >= files
+}
+
 /// A run that may yet be joined.
 #[derive(Default)]
 struct Open {
@@ -93,7 +98,7 @@ impl Open {
         let files = piece.touched.len();
         let shared = piece.touched.iter().filter(|file| self.touched.contains(file)).count();
         let close = (0..=GAP_MS).contains(&gap_ms);
-        (piece.opened.may_rejoin() && close && files > 0 && shared * 2 >= files).then_some(Join {
+        (piece.opened.may_rejoin() && close && is_enough(shared, files)).then_some(Join {
             gap_ms,
             files: files as u32,
             shared: shared as u32,

@@ -8,6 +8,7 @@
 //! that are touched next decide: cut if they are elsewhere, on as before if not. Once decided, nothing that comes later
 //! changes it, so that a transcript gives the same pieces however it grows.
 
+use super::joining::{GAP_MS, is_enough};
 use super::topic::{Question, TopicJudge, Vocabulary};
 use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp, Tool};
 use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
@@ -130,9 +131,25 @@ pub struct Part {
     vocabulary: Vocabulary,
     /// Somebody prompted, or the agent answered.
     lived: bool,
+    /// The facts so far of this piece and of those that it will probably be joined to.
+    joint: Option<Box<Joint>>,
+}
+
+/// Pieces that are probably one session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Joint {
+    /// The first of them, by its number in the transcript.
+    first: usize,
+    ledger: Ledger,
 }
 
 impl Part {
+    /// The facts of this piece together with those before it, from the one with this number in the transcript on, if
+    /// they were established.
+    pub fn joint(&self, first: usize) -> Option<&Ledger> {
+        self.joint.as_deref().filter(|joint| joint.first == first).map(|joint| &joint.ledger)
+    }
+
     fn new(opened: Opening) -> Part {
         Part { opened, ..Part::default() }
     }
@@ -185,6 +202,9 @@ impl Part {
             self.vocabulary.learn(prompt.words);
         }
         self.ledger.step(event, step);
+        if let Some(joint) = &mut self.joint {
+            joint.ledger.step(event, step);
+        }
     }
 
     fn touched(&mut self, call: &OpenCall) {
@@ -341,8 +361,8 @@ impl Cutter<'_> {
         let Some(prompt) = words.filter(|_| !self.current.touched.is_empty() && !self.shares_a_line(event)) else {
             return;
         };
-        let answer = self.current.ledger.words().last_answer.as_deref().unwrap_or_default();
-        let question = Question { vocabulary: &self.current.vocabulary, answer, prompt };
+        let answer = self.current.ledger.last_answer().unwrap_or_default();
+        let question = Question { vocabulary: &self.current.vocabulary, answer: &answer, prompt };
         if let Some(shift) = topic.shift(&question) {
             let after = Part::new(Opening::Topic { shift });
             *self.tentative = Some(Box::new(Tentative { before: self.current.clone(), after }));
@@ -364,8 +384,8 @@ impl Cutter<'_> {
     }
 
     fn done(&mut self, call: &OpenCall) {
-        if call.tool == Tool::Shell
-            && let Some(commit) = shell::commit(&call.command)
+        if call.command.commits
+            && let Some(commit) = shell::commit(&call.command.text)
         {
             let part = self.tentative.as_ref().map_or(&*self.current, |tentative| &tentative.after);
             if part.is_committed_by(&commit) || self.current.is_committed_by(&commit) {
@@ -404,7 +424,29 @@ impl Cutter<'_> {
             }
         } else if !self.shares_a_line(event) {
             self.ended.push(std::mem::replace(self.current, Part::new(opening)));
+            self.current.joint = self.joint(event);
         }
+    }
+
+    /// What a piece that begins with an event is probably joined to: the run so far, if it has only just ended. Reading it
+    /// all again as one session is then spared.
+    fn joint(&self, event: &Event<'_>) -> Option<Box<Joint>> {
+        let number = self.ended.len() - 1;
+        let last = &self.ended[number];
+        let gap_ms = event.origin.at?.0 - last.ledger.identity().to?.0;
+        if !(0..=GAP_MS).contains(&gap_ms) {
+            return None;
+        }
+        let is_joined = |joint: &&Joint| {
+            let before = &self.ended[joint.first..number];
+            let shared = last.touched.iter().filter(|file| before.iter().any(|part| part.touched.contains(file)));
+            is_enough(shared.count(), last.touched.len())
+        };
+        let (first, ledger) = match last.joint.as_deref().filter(is_joined) {
+            Some(joint) => (joint.first, &joint.ledger),
+            None => (number, &last.ledger),
+        };
+        Some(Box::new(Joint { first, ledger: ledger.clone() }))
     }
 
     /// Records glued on one line stay together: a piece is made of whole lines.

@@ -19,48 +19,19 @@ impl Timestamp {
         Timestamp::parse_any(text)
     }
 
-    /// The form that almost every record has, `2026-10-05T09:14:03.250Z`, without a loop.
+    /// The form that almost every record has, `2026-10-05T09:14:03.250Z`, eight bytes at a time.
     fn parse_usual(text: &[u8; 24]) -> Option<Timestamp> {
-        let [
-            y1,
-            y2,
-            y3,
-            y4,
-            b'-',
-            m1,
-            m2,
-            b'-',
-            d1,
-            d2,
-            b'T',
-            h1,
-            h2,
-            b':',
-            n1,
-            n2,
-            b':',
-            s1,
-            s2,
-            b'.',
-            f1,
-            f2,
-            f3,
-            b'Z',
-        ] = *text
-        else {
-            return None;
-        };
-        let digits = [y1, y2, y3, y4, m1, m2, d1, d2, h1, h2, n1, n2, s1, s2, f1, f2, f3];
-        if digits.iter().any(|digit| digit.wrapping_sub(b'0') > 9) {
-            return None;
-        }
-        let two = |a: u8, b: u8| i64::from(a - b'0') * 10 + i64::from(b - b'0');
-        let (year, month, day) = (two(y1, y2) * 100 + two(y3, y4), two(m1, m2), two(d1, d2));
-        let (hour, minute, second) = (two(h1, h2), two(n1, n2), two(s1, s2));
+        let (words, _) = text.as_chunks();
+        let [date, time, rest] = [
+            two_digits_each(words[0], *b"0000-00-")?,
+            two_digits_each(words[1], *b"00T00:00")?,
+            two_digits_each(words[2], *b":00.000Z")?,
+        ];
+        let (year, month, day) = (date[0] * 100 + date[2], date[5], time[0]);
+        let (hour, minute, second, millis) = (time[3], time[6], rest[1], rest[4] * 10 + rest[6] / 10);
         if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 24 || minute > 59 || second > 60 {
             return None;
         }
-        let millis = two(f1, f2) * 10 + i64::from(f3 - b'0');
         let days = days_from_civil(year, month, day);
         Some(Timestamp((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millis))
     }
@@ -117,6 +88,16 @@ impl fmt::Display for Timestamp {
         let (hour, minute, second, milli) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000);
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
     }
+}
+
+/// Compares eight bytes with a pattern in which `0` stands for any digit. At the place of each digit: the number that it
+/// and the byte behind it make, where another digit or nothing counts as zero.
+fn two_digits_each(text: [u8; 8], pattern: [u8; 8]) -> Option<[i64; 8]> {
+    // As nothing carries from one byte to the next, all are worked on as one number.
+    let limits = pattern.map(|byte| if byte == b'0' { 0x7F - 9 } else { 0x7F });
+    let digits = u64::from_le_bytes(text) ^ u64::from_le_bytes(pattern);
+    let beyond = (digits.wrapping_add(u64::from_le_bytes(limits)) | digits) & u64::from_le_bytes([0x80; 8]);
+    (beyond == 0).then(|| (digits * 10 + (digits >> 8)).to_le_bytes().map(i64::from))
 }
 
 /// Days since 1970-01-01 of a date in the proleptic Gregorian calendar.

@@ -7,14 +7,17 @@
 
 use crate::facts::calls::KeySet;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A prompt with fewer words that say something tells nothing about its topic.
 const FEWEST_WORDS: usize = 6;
 /// Words are compared by their beginnings, so that `test`, `tests` and `testing` are one.
 const STEM_CHARS: usize = 4;
+/// A shorter word says nothing.
+const FEWEST_LETTERS: usize = 3;
 /// How much of a text is looked at.
-const LOOK_BYTES: usize = 2000;
+const LOOK_BYTES: usize = 1000;
 
 /// What a session has been about so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -128,11 +131,31 @@ fn points_back(prompt: &str) -> bool {
         || UNSPACED.iter().any(|mark| head.contains(mark))
 }
 
-/// Shows the words of a text that say something, as hashes of their beginnings. Scripts that put no space between words
-/// are read two characters at a time.
+/// Shows the words of a text that say something, as keys of their beginnings. Scripts that put no space between words are
+/// read two characters at a time.
 fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
     let end = (0..=LOOK_BYTES.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     let text = text.get(..end).unwrap_or_default();
+    if !text.is_ascii() {
+        return for_each_word_of_any_script(text, &mut tell);
+    }
+    let (mut stem, mut letters) = (0, 0);
+    for &byte in text.as_bytes().iter().chain(b" ") {
+        if byte.is_ascii_alphanumeric() {
+            if letters < STEM_CHARS {
+                stem = stem << 8 | u32::from(byte.to_ascii_lowercase());
+            }
+            letters += 1;
+        } else {
+            if says_something(stem, letters) {
+                tell(u64::from(stem));
+            }
+            (stem, letters) = (0, 0);
+        }
+    }
+}
+
+fn for_each_word_of_any_script(text: &str, tell: &mut dyn FnMut(u64)) {
     for word in text.split(|c: char| !c.is_alphanumeric()) {
         if word.chars().any(|c| c >= '\u{2E80}') {
             let characters: Vec<char> = word.chars().collect();
@@ -141,30 +164,44 @@ fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
             }
             continue;
         }
-        let mut stem = String::new();
-        let mut letters = 0;
-        for character in word.chars() {
-            letters += 1;
-            if letters <= STEM_CHARS {
-                stem.extend(character.to_lowercase());
+        let stem: String = word.chars().take(STEM_CHARS).flat_map(char::to_lowercase).collect();
+        let letters = word.chars().count();
+        if !stem.is_ascii() {
+            if letters >= FEWEST_LETTERS {
+                tell(xxh3_64(stem.as_bytes()));
             }
-        }
-        if letters >= 3 && !SMALL.contains(&stem.as_str()) {
-            tell(xxh3_64(stem.as_bytes()));
+        } else if says_something(packed(&stem), letters) {
+            tell(u64::from(packed(&stem)));
         }
     }
 }
 
-/// Beginnings of words that stand in any prompt.
-const SMALL: &[&str] = &[
-    "the", "and", "for", "with", "this", "that", "from", "have", "not", "are", "was", "you", "your", "can", "coul",
-    "woul", "shou", "will", "plea", "want", "need", "make", "let", "lets", "when", "what", "wher", "whic", "how",
-    "why", "who", "also", "just", "like", "into", "out", "all", "any", "some", "then", "than", "ther", "thes", "they",
-    "them", "use", "usin", "get", "now", "new", "add", "fix", "our", "its", "has", "had", "does", "did", "one", "two",
-    "if", "but", "der", "die", "das", "und", "ist", "nich", "ein", "eine", "bitt", "mit", "auf", "wir", "den", "dem",
-    "des", "les", "une", "est", "pas", "dans", "pour", "vous", "avec", "que", "qui", "los", "las", "por", "para",
-    "con", "una", "del", "como", "uma", "com", "dos", "não",
-];
+fn says_something(stem: u32, letters: usize) -> bool {
+    letters >= FEWEST_LETTERS && SMALL.binary_search(&stem).is_err()
+}
+
+/// Up to four ASCII letters as a number.
+const fn packed(stem: &str) -> u32 {
+    let (bytes, mut number, mut at) = (stem.as_bytes(), 0, 0);
+    while at < bytes.len() && at < STEM_CHARS {
+        number = number << 8 | bytes[at] as u32;
+        at += 1;
+    }
+    number
+}
+
+/// Beginnings of words that stand in any prompt, packed and in order.
+static SMALL: LazyLock<Vec<u32>> = LazyLock::new(|| {
+    let mut small: Vec<u32> = SMALL_WORDS.split_whitespace().map(packed).collect();
+    small.sort_unstable();
+    small
+});
+
+const SMALL_WORDS: &str = "
+    the and for with this that from have not are was you your can coul woul shou will plea want need make let lets when
+    what wher whic how why who also just like into out all any some then than ther thes they them use usin get now new
+    add fix our its has had does did one two but der die das und ist nich ein eine bitt mit auf wir den dem des les une
+    est pas dans pour vous avec que qui los las por para con una del como uma com dos";
 
 #[cfg(test)]
 mod tests {
@@ -182,7 +219,7 @@ mod tests {
     fn only_a_prompt_without_a_word_in_common_is_another_topic() {
         let before = ["Please make the login form validate e-mail addresses before submitting", "login_form.tsx"];
         let cases = [
-            ("Write a migration that drops the legacy invoices table from our database schema", true),
+            ("Write a migration dropping the legacy invoices table from our database schema", true),
             ("Write a migration for the address column, dropping legacy invoices entirely", false),
             ("Write another form component covering legacy invoices exported monthly", false),
             ("Does it validate numbers, too?", false),
@@ -190,6 +227,8 @@ mod tests {
             ("also write a migration dropping the legacy invoices table of our database", false),
             ("Undo that and write a migration dropping legacy invoices from database tables", false),
             ("数据库迁移删除旧发票表并且更新所有报表", true),
+            ("Schreibe eine Migration für veraltete Rechnungen und prüfe die Datenbank", true),
+            ("Schreibe eine Migration für das Login und prüfe die Datenbank gründlich", false),
         ];
         for (prompt, expected) in cases {
             assert_eq!(shift(&before, "", prompt).is_some(), expected, "{prompt}");
@@ -198,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_the_agent_offered_is_no_other_topic() {
-        let prompt = "Write a migration that drops the legacy invoices table from our database schema";
+        let prompt = "Write a migration dropping the legacy invoices table from our database schema";
         let before = ["Please make the login form validate e-mail addresses before submitting"];
         assert!(shift(&before, "", prompt).is_some());
         assert!(shift(&before, "Should I clean up the old invoices as well?", prompt).is_none());
@@ -206,7 +245,7 @@ mod tests {
 
     #[test]
     fn too_little_before_tells_nothing() {
-        let prompt = "Write a migration that drops the legacy invoices table from our database schema";
+        let prompt = "Write a migration dropping the legacy invoices table from our database schema";
         assert!(shift(&["hello"], "", prompt).is_none());
     }
 }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memmem};
+use memchr::memchr;
 
 use super::runs::shell_script;
 use super::segment::{Segment, basename, head, past_flags};
@@ -14,8 +14,7 @@ use super::split::segments;
 /// Whether the command does a file tool's job: its first program other than `cd`, `pushd`, `export` and `set` is
 /// `cat`, `head`, `tail`, `sed`, `awk`, `grep`, `rg`, `find` or `ls`. A `cat` that only prints a heredoc is not; one that
 /// writes it to a file does an editor's job.
-pub fn file_operation(command: &str) -> bool {
-    let segments = segments(command);
+pub(super) fn file_operation(segments: &[Segment<'_>]) -> bool {
     let first = segments
         .iter()
         .find(|segment| segment.program().is_some_and(|program| !matches!(program, "cd" | "pushd" | "export" | "set")));
@@ -30,14 +29,13 @@ pub fn file_operation(command: &str) -> bool {
 }
 
 /// Whether the command has a `git commit` that is no dry run.
-pub fn git_commit(command: &str) -> bool {
-    memmem::find(command.as_bytes(), b"commit").is_some()
-        && segments(command).iter().any(|segment| {
-            git_subcommand(segment).is_some_and(|(subcommand, arguments)| {
-                subcommand == "commit"
-                    && !arguments.iter().any(|word| matches!(word.as_ref(), "--dry-run" | "--help" | "-h"))
-            })
+pub(super) fn git_commit(segments: &[Segment<'_>]) -> bool {
+    segments.iter().any(|segment| {
+        git_subcommand(segment).is_some_and(|(subcommand, arguments)| {
+            subcommand == "commit"
+                && !arguments.iter().any(|word| matches!(word.as_ref(), "--dry-run" | "--help" | "-h"))
         })
+    })
 }
 
 /// Whether git says in the output that it made a commit: `[main abc1234] Subject`, also `(root-commit)` and `detached HEAD`.
@@ -56,13 +54,16 @@ pub(crate) fn shown_commit(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether a SKILL.md is read through the shell.
-pub fn loads_skill(command: &str) -> bool {
-    memmem::find(command.as_bytes(), b"SKILL.md").is_some()
-        && segments(command).iter().any(|segment| {
-            matches!(segment.program(), Some("cat" | "head" | "tail" | "sed" | "less" | "more" | "bat" | "nl" | "awk"))
-                && !edits_in_place(segment)
-                && segment.arguments().iter().chain(&segment.inputs).any(|word| basename(word) == "SKILL.md")
-        })
+pub(super) fn loads_skill(segments: &[Segment<'_>]) -> bool {
+    segments.iter().any(|segment| {
+        matches!(segment.program(), Some("cat" | "head" | "tail" | "sed" | "less" | "more" | "bat" | "nl" | "awk"))
+            && segment.arguments().iter().chain(&segment.inputs).any(|word| is_skill(word))
+            && !edits_in_place(segment)
+    })
+}
+
+fn is_skill(path: &str) -> bool {
+    path.strip_suffix("SKILL.md").is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
 }
 
 /// Whether nothing but reading happens: every program only reads, and no file is written. A command substitution
@@ -80,13 +81,13 @@ pub fn read_only(command: &str) -> bool {
 /// Whether files are written through the shell: redirections, editors in place, `mv` and its like, the git commands
 /// that change the working tree, package managers, formatters. What a script or program of the project writes by
 /// itself cannot be seen here.
-pub fn mutates_files(command: &str) -> bool {
-    mutates(command, 0)
+pub(super) fn mutates_files(segments: &[Segment<'_>]) -> bool {
+    mutates(segments, 0)
 }
 
-fn mutates(command: &str, depth: usize) -> bool {
-    segments(command).iter().any(|segment| match shell_script(segment) {
-        Some(script) => depth < 4 && mutates(script, depth + 1),
+fn mutates(within: &[Segment<'_>], depth: usize) -> bool {
+    within.iter().any(|segment| match shell_script(segment) {
+        Some(script) => depth < 4 && mutates(&segments(script), depth + 1),
         None => writes_output(segment) || changes_files(segment.invocation()) || changes_tree(segment),
     })
 }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
-use super::{commit_confirmed, file_operation, git_commit, loads_skill, mutates_files, read_only};
+use super::super::Command;
+use super::{commit_confirmed, read_only};
 
 /// Those of the cases that the function gets wrong.
 fn wrong<'c>(judge: fn(&str) -> bool, yes: &[&'c str], no: &[&'c str]) -> Vec<&'c str> {
@@ -27,7 +28,7 @@ fn file_operations_are_told_by_the_first_program() {
     ];
     let no =
         ["", "cd src", "echo hi | cat", "git log | head", "cat <<EOF\nhello\nEOF", "cargo test; cat log", "# cat x"];
-    assert_eq!(wrong(file_operation, &yes, &no), NONE);
+    assert_eq!(wrong(|command| Command::read(command).file_operation, &yes, &no), NONE);
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn commits_are_segments_of_their_own() {
         "grep commit f",
         "cat <<EOF\ngit commit\nEOF",
     ];
-    assert_eq!(wrong(git_commit, &yes, &no), NONE);
+    assert_eq!(wrong(|command| Command::read(command).commits, &yes, &no), NONE);
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn skills_are_loaded_by_reading_them() {
     let yes =
         ["cat .claude/skills/x/SKILL.md", "cd a && head -50 SKILL.md", "sed -n 1,40p b/SKILL.md", "less < a/SKILL.md"];
     let no = ["ls skills/SKILL.md", "cat SKILL.md.bak", "sed -i s/a/b/ SKILL.md", "echo SKILL.md", "cat README.md"];
-    assert_eq!(wrong(loads_skill, &yes, &no), NONE);
+    assert_eq!(wrong(|command| Command::read(command).loads_skill, &yes, &no), NONE);
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn writing_is_seen_through_programs_flags_and_redirections() {
         "echo 'rm x'",
         "find . -name x | xargs grep y",
     ];
-    assert_eq!(wrong(mutates_files, &yes, &no), NONE);
+    assert_eq!(wrong(|command| Command::read(command).mutates_files, &yes, &no), NONE);
 }
 
 #[test]
@@ -151,24 +152,19 @@ fn chains_of_starters_are_not_too_long() {
     for starter in ["xargs ", "npx ", "sudo ", "uv run ", "bash -c "] {
         let command = starter.repeat(20_000);
         read_only(&command);
-        mutates_files(&command);
-        super::super::runs(&command);
+        Command::read(&command);
     }
 }
 
 proptest! {
     #[test]
     fn any_command_is_taken(text in "(git|npx|make|mvn|bash -c|sed|uv run|cat|xargs|go|=|é|[-a$(){}<>&|;'\"`\\\\\n #]| ){0,30}") {
-        file_operation(&text);
-        git_commit(&text);
-        loads_skill(&text);
         commit_confirmed(&text);
-        super::super::runs(&text);
-        prop_assert!(!(read_only(&text) && mutates_files(&text)), "{}", text);
+        prop_assert!(!(read_only(&text) && Command::read(&text).mutates_files), "{}", text);
     }
 
     #[test]
     fn nothing_both_only_reads_and_writes(text in "(cat|ls|rm|sed -i|git (log|stash)|echo|xargs)( [a-z>|&;$(]{1,4}){0,4}") {
-        prop_assert!(!(read_only(&text) && mutates_files(&text)), "{}", text);
+        prop_assert!(!(read_only(&text) && Command::read(&text).mutates_files), "{}", text);
     }
 }

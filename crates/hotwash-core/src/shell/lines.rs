@@ -3,6 +3,12 @@
 //! Written for the summaries of the common runners, and strict about where on a line a word stands: logs and test
 //! names are full of "failed". Putting the lines together is [`result`](super::result)'s work.
 
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use super::runs::RunKind;
+
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Says {
@@ -11,13 +17,17 @@ pub(super) enum Says {
     Nothing,
 }
 
-/// A line without escape sequences and surrounding blanks.
-pub(super) fn undecorated<'l>(line: &'l str, plain: &'l mut String) -> &'l str {
-    if memchr::memchr(0x1b, line.as_bytes()).is_none() {
-        return line.trim();
-    }
-    strip_escapes(line, plain);
-    plain.trim()
+/// An output without escape sequences.
+pub(super) fn undecorated(output: &str) -> Cow<'_, str> {
+    if memchr::memchr(0x1b, output.as_bytes()).is_none() { Cow::Borrowed(output) } else { strip_escapes(output).into() }
+}
+
+/// A line without surrounding blanks.
+pub(super) fn bare(line: &str) -> &str {
+    let ascii = line.trim_ascii();
+    let ends = (ascii.as_bytes().first(), ascii.as_bytes().last());
+    // Blanks beyond ASCII are rare enough to look for them only where the ends are no plain letters.
+    if let (Some(0x21..0x7f), Some(0x21..0x7f)) = ends { ascii } else { line.trim() }
 }
 
 /// The `[task] ` that task runners put in front of a line (Maven its `[ERROR] `), and the rest.
@@ -28,18 +38,21 @@ pub(super) fn task_and_text(line: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Drops `ESC [ … letter`; what is left goes to `plain`.
-fn strip_escapes(line: &str, plain: &mut String) {
-    plain.clear();
-    let mut letters = line.chars();
+/// Drops `ESC [ … letter`, which ends with its line.
+fn strip_escapes(output: &str) -> String {
+    let mut plain = String::with_capacity(output.len());
+    let mut letters = output.chars();
     while let Some(letter) = letters.next() {
         if letter != '\u{1b}' {
             plain.push(letter);
         } else if letters.clone().next() == Some('[') {
             letters.next();
-            letters.by_ref().find(char::is_ascii_alphabetic);
+            if letters.by_ref().find(|letter| letter.is_ascii_alphabetic() || *letter == '\n') == Some('\n') {
+                plain.push('\n');
+            }
         }
     }
+    plain
 }
 
 /// TAP has no summary: every point of the plan must be there and be ok.
@@ -71,67 +84,112 @@ impl Tap {
 
 /// Words that tell a result by standing at the beginning of a line, or anywhere in it.
 struct Phrases {
-    fails_at_start: &'static [&'static str],
+    fails_at_start: Beginnings,
     fails_inside: &'static [&'static str],
-    passes_at_start: &'static [&'static str],
+    passes_at_start: Beginnings,
     passes_inside: &'static [&'static str],
+    /// Words of which each phrase that may stand anywhere has one.
+    stems: &'static [&'static str],
 }
 
 impl Phrases {
-    fn say(&self, line: &str) -> Says {
-        if starts(line, self.fails_at_start) || contains(line, self.fails_inside) {
+    /// What they say of a line, those that may stand anywhere left out unless `inside`.
+    fn say(&self, line: &str, inside: bool) -> Says {
+        if self.fails_at_start.begin(line) || inside && contains(line, self.fails_inside) {
             Says::Failed
-        } else if starts(line, self.passes_at_start) || contains(line, self.passes_inside) {
+        } else if self.passes_at_start.begin(line) || inside && contains(line, self.passes_inside) {
             Says::Passed
         } else {
             Says::Nothing
         }
     }
+
+    /// Whether any of those that may stand anywhere in a line stands in the output at all.
+    fn inside(&self, output: &str, stem: bool) -> bool {
+        (stem || holds(output, self.stems)) && (holds(output, self.fails_inside) || holds(output, self.passes_inside))
+    }
+}
+
+/// Beginnings of lines. Most lines have none of them, which a bit tells sooner than all the phrases.
+struct Beginnings {
+    phrases: &'static [&'static str],
+    bits: [u64; 4],
+}
+
+impl Beginnings {
+    const fn of(phrases: &'static [&'static str]) -> Self {
+        let mut bits = [0; 4];
+        let mut at = 0;
+        while at < phrases.len() {
+            let [a, b, c, d, ..] = *phrases[at].as_bytes() else { panic!("a beginning has four bytes at least") };
+            let (word, bit) = Self::place([a, b, c, d]);
+            bits[word] |= bit;
+            at += 1;
+        }
+        Beginnings { phrases, bits }
+    }
+
+    /// Where the bit for the first four bytes is.
+    const fn place(first: [u8; 4]) -> (usize, u64) {
+        let hash = u32::from_le_bytes(first).wrapping_mul(0x9E37_79B1) >> 24;
+        (hash as usize / 64, 1 << (hash % 64))
+    }
+
+    /// Whether a line begins with one of them.
+    fn begin(&self, line: &str) -> bool {
+        let Some(first) = line.as_bytes().first_chunk() else { return false };
+        let (word, bit) = Self::place(*first);
+        let begins = |phrase: &&str| phrase.as_bytes().first_chunk() == Some(first) && line.starts_with(phrase);
+        self.bits[word] & bit != 0 && self.phrases.iter().any(begins)
+    }
 }
 
 #[rustfmt::skip] // a list, read in columns
-const TESTS: Phrases = Phrases {
-    fails_at_start: &[
+static TESTS: Phrases = Phrases {
+    fails_at_start: Beginnings::of(&[
         "--- FAIL", "FAIL\t", "FAIL ", "FAILED ", "FAILED(", "FAILED:", "FAILURES!", "test result: FAILED", "panic: ",
         "BUILD FAIL", "Failed!", "Test Run Failed", "evaluation failed :(", "** TEST FAILED", "Some tests failed.",
-    ],
+    ]),
     fails_inside: &[],
-    passes_at_start: &[
+    passes_at_start: Beginnings::of(&[
         "test result: ok.", "OK (", "OK, but ", "BUILD SUCCESS", "Passed!", "congratulations :)", "100% tests passed",
         "** TEST SUCCEEDED", "All tests passed", "✔  All specs passed!", "Test Run Successful.",
-    ],
+    ]),
     passes_inside: &[],
+    stems: &[],
 };
 
 #[rustfmt::skip]
-const BUILDS: Phrases = Phrases {
-    fails_at_start: &[
+static BUILDS: Phrases = Phrases {
+    fails_at_start: Beginnings::of(&[
         "error:", "error TS", "error CS", "BUILD FAIL", "Build FAILED", "ERROR in ", "** BUILD FAILED", "Type error: ",
         "Failed to compile", "ERROR: failed to", "== Compilation error", "ninja: build stopped",
-    ],
+    ]),
     fails_inside: &[": error TS", ": error CS", ": fatal error:"],
-    passes_at_start: &[
+    passes_at_start: Beginnings::of(&[
         "Finished `", "Finished dev", "Finished release", "Finished test", "BUILD SUCCESS", "Build succeeded",
         "** BUILD SUCCEEDED", "Successfully built", "Build complete!", "✓ built in", "✓ Compiled successfully",
         "Compiled successfully", "webpack compiled",
-    ],
+    ]),
     passes_inside: &["compiled successfully"],
+    stems: &["error", "compiled"],
 };
 
 #[rustfmt::skip]
-const LINTS: Phrases = Phrases {
-    fails_at_start: &[
+static LINTS: Phrases = Phrases {
+    fails_at_start: Beginnings::of(&[
         "error:", "error TS", "Diff in ", "would reformat ", "Would reformat", "Code style issues found", "vet: ",
         "The command is terminated due to an error", "done (warnings were emitted)",
-    ],
-    fails_inside: &[": error TS", ": error: ", "  error  ", " would be reformatted"],
-    passes_at_start: &[
+    ]),
+    fails_inside: &[": error TS", ": error: ", "  error  ", " would be reformatted", " mods/funs, found "],
+    passes_at_start: Beginnings::of(&[
         "All checks passed", "Finished `", "Finished dev", "No issues found", "All matched files use Prettier",
         "All done!", "done (passed successfully)", "No problems found",
-    ],
+    ]),
     passes_inside: &[
         "no offenses detected", "No ESLint warnings or errors", "No fixes applied", "already formatted",
     ],
+    stems: &["formatted", "mods/funs", "No fixes"], // beside what linters count
 };
 
 /// What a line says about tests.
@@ -139,7 +197,7 @@ pub(super) fn of_tests(line: &str, tap: &mut Tap) -> Says {
     if broken(line) || tap.read(line) == Says::Failed {
         return Says::Failed;
     }
-    match (line, TESTS.say(line)) {
+    match (line, TESTS.say(line, true)) {
         ("FAIL" | "FAILED", _) | (_, Says::Failed) => Says::Failed,
         // pytest could not load a file.
         (line, _) if line.starts_with("ERROR ") && line.contains("::") => Says::Failed,
@@ -157,8 +215,29 @@ fn is_go_package(line: &str) -> bool {
     line.strip_prefix("ok").is_some_and(|rest| rest.starts_with(['\t', ' ']) && rest.contains('\t'))
 }
 
+/// Which of the words that may stand anywhere in a line stand in an output at all. Most do not.
+#[derive(Clone, Copy)]
+pub(super) struct Holds {
+    phrases: bool,
+    counts: bool,
+}
+
+impl Holds {
+    /// Looks through the output of a run.
+    pub(super) fn of(kind: RunKind, output: &str) -> Self {
+        match kind {
+            RunKind::Test => Holds { phrases: true, counts: true },
+            RunKind::Build => Holds { phrases: BUILDS.inside(output, false), counts: false },
+            RunKind::Lint => {
+                let counts = holds(output, PROBLEMS);
+                Holds { phrases: LINTS.inside(output, counts), counts }
+            }
+        }
+    }
+}
+
 /// What a line says about a build.
-pub(super) fn of_build(line: &str) -> Says {
+pub(super) fn of_build(line: &str, holds: Holds) -> Says {
     if broken(line) || has_position(line) {
         return Says::Failed;
     }
@@ -170,48 +249,49 @@ pub(super) fn of_build(line: &str) -> Says {
     if line.starts_with("Generated ") && line.ends_with(" app") {
         return Says::Passed;
     }
-    BUILDS.say(line)
+    BUILDS.say(line, holds.phrases)
 }
 
 /// What a line says about a linter, type checker or format check.
-pub(super) fn of_lint(line: &str) -> Says {
+pub(super) fn of_lint(line: &str, holds: Holds) -> Says {
     // Before the counts: both lines also say how many files there were.
-    if line.contains("found no issues") || line.starts_with("Success: no issues found") {
+    if holds.counts && line.contains("found no issues") || line.starts_with("Success: no issues found") {
         return Says::Passed;
     }
-    let credo = line.contains(" mods/funs, found ");
     let shellcheck = line.starts_with("In ") && line.ends_with(':') && line.contains(" line ");
-    if broken(line) || has_position(line) || credo || shellcheck {
+    if broken(line) || has_position(line) || shellcheck {
         return Says::Failed;
     }
-    let mut says = LINTS.say(line);
-    if says == Says::Failed {
+    let mut says = LINTS.say(line, holds.phrases);
+    if says == Says::Failed || !holds.counts {
         return says;
     }
     // The last count decides: `✖ 2 problems (0 errors, 2 warnings)` is no failure.
     for (count, word, _) in counts(line) {
-        let problems = ["error", "issue", "problem", "offense", "diagnostic"];
-        if problems.contains(&word.strip_suffix('s').unwrap_or(word)) {
+        if PROBLEMS.contains(&word.strip_suffix('s').unwrap_or(word)) {
             says = if count > 0 { Says::Failed } else { Says::Passed };
         }
     }
     says
 }
 
+/// What linters count.
+const PROBLEMS: &[&str] = &["error", "issue", "problem", "offense", "diagnostic"];
+
 /// The run itself broke: it did not compile, or the task runner says that it failed.
 fn broken(line: &str) -> bool {
-    starts(line, BREAKS) || line.ends_with(" failed]") || (line.starts_with("make[") && line.contains("]: ***"))
+    BREAKS.begin(line) || line.ends_with(" failed]") || (line.starts_with("make[") && line.contains("]: ***"))
 }
 
 #[rustfmt::skip]
-const BREAKS: &[&str] = &[
+static BREAKS: Beginnings = Beginnings::of(&[
     "error: could not compile", "error[E", "error: test failed", "error: Recipe ", "npm ERR!", "npm error ",
     "make: ***", "error Command failed", "ERROR task failed", "task: Failed to run", "ELIFECYCLE",
-];
+]);
 
 /// `3 failed, 5 passed`, `2 passing`, `4 tests, 0 failures`, `Failures: 1, Errors: 0`, `# fail 0`.
 fn counted(line: &str) -> Says {
-    if !line.bytes().any(|byte| byte.is_ascii_digit()) {
+    if !line.bytes().fold(false, |any, byte| any | byte.is_ascii_digit()) {
         return Says::Nothing;
     }
     let (mut ran, mut none_failed, mut passed) = (false, false, false);
@@ -303,6 +383,10 @@ fn labelled(line: &str) -> impl Iterator<Item = (&str, u64)> {
 
 /// `path:line:column: message`, as compilers and linters point at what they reject; warnings and notes are let be.
 fn has_position(line: &str) -> bool {
+    let path = line.bytes().position(|byte| matches!(byte, b' ' | b':'));
+    if path.is_none_or(|end| line.as_bytes()[end] == b' ') {
+        return false;
+    }
     let mut parts = line.splitn(4, ':');
     let (Some(path), Some(row), Some(column), Some(message)) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
@@ -311,17 +395,31 @@ fn has_position(line: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let harmless = ["warning", "note", "info", "remark", "hint"];
     path.contains('.')
-        && !path.contains(' ')
         && number(row)
         && number(column)
         && message.starts_with(' ')
-        && !starts(message.trim_start(), &harmless)
+        && !harmless.iter().any(|word| message.trim_start().starts_with(word))
 }
 
-fn starts(line: &str, beginnings: &[&str]) -> bool {
-    beginnings.iter().any(|beginning| line.starts_with(beginning))
+/// Whether any of these stands in a whole output.
+fn holds(output: &str, phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| memmem::find(output.as_bytes(), phrase.as_bytes()).is_some())
 }
 
 fn contains(line: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| line.contains(phrase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phrase_has_a_stem() {
+        for phrases in [&TESTS, &BUILDS, &LINTS] {
+            for phrase in phrases.fails_inside.iter().chain(phrases.passes_inside) {
+                assert!(contains(phrase, phrases.stems) || contains(phrase, PROBLEMS), "{phrase}");
+            }
+        }
+    }
 }

@@ -1,13 +1,15 @@
 //! What a shell command does, read from its text alone.
 //!
 //! An agent's Bash calls are most of what it does to a machine, and a transcript keeps them as one string each. Here
-//! that string is cut into segments ([`segments`]) and sorted: does it read files, write them, commit, run tests?
+//! that string is cut into segments ([`segments`]) and sorted ([`Command`]): does it read files, write them, commit,
+//! run tests?
 //! The output of a run is read too ([`run_result`]), because most real runs are piped into `tail` and their exit
 //! code is lost. Nothing is executed or expanded: variables, globs and `$(…)` stay as they were written.
 //!
 //! Which call a command belongs to, whether the client ran it at all, and what to count are left to the facts.
 
 mod classify;
+mod command;
 mod commits;
 mod lines;
 mod programs;
@@ -20,9 +22,10 @@ mod split;
 mod tasks;
 
 pub(crate) use classify::shown_commit;
-pub use classify::{commit_confirmed, file_operation, git_commit, loads_skill, mutates_files, read_only};
+pub use classify::{commit_confirmed, read_only};
+pub use command::Command;
 pub use commits::{Commit, commit};
 pub use result::{Exit, RunResult, run_result};
-pub use runs::{Run, RunKind, runs};
+pub use runs::{Run, RunKind};
 pub use segment::{Operator, Segment};
 pub use split::segments;

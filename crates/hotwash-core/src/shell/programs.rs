@@ -200,3 +200,74 @@ pub(super) const RULES: &[Rule] = &[
     ("tofu", "validate", &[], Lint, "terraform"),
     ("buf", "lint", &[], Lint, "buf"),
 ];
+
+/// The rows of a program; most programs have none.
+pub(super) fn rules(program: &str) -> impl Iterator<Item = &'static Rule> {
+    let mut slot = slot(program);
+    let rows = loop {
+        match RULES.get(usize::from(FIRST[slot])..).unwrap_or_default() {
+            [first, ..] if first.0 != program => slot = (slot + 1) % SLOTS,
+            rows => break rows,
+        }
+    };
+    let name = rows.first().map(|rule| rule.0);
+    rows.iter().take_while(move |rule| Some(rule.0) == name)
+}
+
+const SLOTS: usize = 1024;
+
+/// For each hash of a name the first row of a program with it, or the place behind the last row. A program whose place
+/// is taken has the next free one.
+static FIRST: [u8; SLOTS] = {
+    let mut first = [RULES.len() as u8; SLOTS];
+    let mut at = 0;
+    while at < RULES.len() {
+        if at == 0 || !same(RULES[at].0, RULES[at - 1].0) {
+            let mut slot = slot(RULES[at].0);
+            while (first[slot] as usize) < RULES.len() {
+                slot = (slot + 1) % SLOTS;
+            }
+            first[slot] = at as u8;
+        }
+        at += 1;
+    }
+    assert!(RULES.len() < 255);
+    first
+};
+
+const fn slot(program: &str) -> usize {
+    let bytes = program.as_bytes();
+    let mut hash = bytes.len();
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = hash.wrapping_mul(31) ^ bytes[at] as usize;
+        at += 1;
+    }
+    hash % SLOTS
+}
+
+const fn same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_program_has_all_its_rows_and_others_have_none() {
+        for rule in RULES {
+            let found: Vec<_> = rules(rule.0).collect();
+            let all: Vec<_> = RULES.iter().filter(|other| other.0 == rule.0).collect();
+            assert_eq!(found, all, "the rows of {} stand together", rule.0);
+        }
+        for other in ["", "cd", "ls", "cat", "grep", "git", "echo", "no-such-program", "é"] {
+            assert_eq!(rules(other).count(), 0, "{other}");
+        }
+    }
+}

@@ -38,68 +38,44 @@ pub enum RunResult {
 ///
 /// Where the exit code is the run's own it decides, but a failure that the output clearly states is one all the same:
 /// task runners and hooks swallow codes too. Where it is masked, only the output counts.
-pub fn run_result(run: &Run, output: &str, exit: Exit) -> RunResult {
+pub fn run_result(run: Run, output: &str, exit: Exit) -> RunResult {
     match (run.masked, exit) {
         (false, Exit::Failed) => RunResult::Fail,
-        (false, Exit::Ok) => match read(run, output) {
+        (false, Exit::Ok) => match read(run.kind, output) {
             RunResult::Fail => RunResult::Fail,
             RunResult::Pass | RunResult::Unknown => RunResult::Pass,
         },
-        (true, Exit::Ok) if silent_on_success(run) && output.trim().is_empty() => RunResult::Pass,
-        (true, _) | (false, Exit::Unknown) => read(run, output),
+        (true, Exit::Ok) if run.silent && output.trim().is_empty() => RunResult::Pass,
+        (true, _) | (false, Exit::Unknown) => read(run.kind, output),
     }
 }
 
-/// Tools that print nothing when all is well.
-fn silent_on_success(run: &Run) -> bool {
-    matches!(
-        run.runner,
-        "go build"
-            | "mix compile"
-            | "go vet"
-            | "go test -c"
-            | "gofmt"
-            | "tsc"
-            | "eslint"
-            | "shellcheck"
-            | "rustc"
-            | "cc"
-            | "javac"
-            | "cargo fmt"
-            | "staticcheck"
-            | "flake8"
-            | "actionlint"
-            | "hadolint"
-            | "yamllint"
-            | "markdownlint"
-    )
-}
-
-fn read(run: &Run, output: &str) -> RunResult {
+fn read(kind: RunKind, output: &str) -> RunResult {
     let mut result = RunResult::Unknown;
     let mut tap = lines::Tap::default();
-    let mut plain = String::new();
-    let mut rest = output;
+    let output = lines::undecorated(output);
+    let holds = lines::Holds::of(kind, &output);
+    let mut rest = &*output;
     while !rest.is_empty() {
         let (before, line) = match memrchr(b'\n', rest.as_bytes()) {
             Some(at) => (rest.get(..at).unwrap_or_default(), rest.get(at + 1..).unwrap_or_default()),
             None => ("", rest),
         };
         rest = before;
-        let (task, line) = lines::task_and_text(lines::undecorated(line, &mut plain));
+        let (task, line) = lines::task_and_text(lines::bare(line));
         if line.is_empty() {
             continue;
         }
         match task.and_then(task_kind) {
             // `[lint] ERROR task failed` is not about the tests that ran beside it.
-            Some(kind) if kind != run.kind => continue,
+            Some(other) if other != kind => continue,
             Some(_) if line.starts_with("Finished in ") => result = RunResult::Pass,
             _ => {}
         }
-        let says = match run.kind {
+        let says = match kind {
             RunKind::Test => lines::of_tests(line, &mut tap),
-            RunKind::Build => lines::of_build(line),
-            RunKind::Lint => lines::of_lint(line),
+            RunKind::Build => lines::of_build(line, holds),
+            RunKind::Lint => lines::of_lint(line, holds),
         };
         match says {
             Says::Failed => return RunResult::Fail,

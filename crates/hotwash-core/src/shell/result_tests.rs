@@ -4,13 +4,13 @@ use super::super::{Run, RunKind};
 use super::{Exit, RunResult, run_result};
 
 fn run(kind: RunKind, runner: &'static str, masked: bool) -> Run {
-    Run { kind, runner, masked }
+    Run::new(kind, runner, masked)
 }
 
 /// Reads outputs as those of a masked run of that kind.
 fn check(kind: RunKind, result: RunResult, outputs: &[&str]) {
     for output in outputs {
-        assert_eq!(run_result(&run(kind, "", true), output, Exit::Ok), result, "{kind:?} {output:?}");
+        assert_eq!(run_result(run(kind, "", true), output, Exit::Ok), result, "{kind:?} {output:?}");
     }
 }
 
@@ -179,7 +179,7 @@ fn lets_an_exit_code_of_its_own_decide() {
         (run(RunKind::Build, "cargo build", true), "", Exit::Ok, RunResult::Unknown),
     ];
     for (run, output, exit, result) in cases {
-        assert_eq!(run_result(&run, output, exit), result, "{run:?} {output:?} {exit:?}");
+        assert_eq!(run_result(run, output, exit), result, "{run:?} {output:?} {exit:?}");
     }
 }
 
@@ -187,13 +187,13 @@ proptest! {
     #[test]
     fn any_output_is_taken(output in any::<String>()) {
         for kind in [RunKind::Test, RunKind::Build, RunKind::Lint] {
-            run_result(&run(kind, "", true), &output, Exit::Ok);
+            run_result(run(kind, "", true), &output, Exit::Ok);
         }
     }
 
     #[test]
     fn a_failure_is_found_wherever_it_stands(before in "[a-z \n]{0,80}", after in "[a-z \n]{0,80}") {
         let output = format!("{before}\n--- FAIL: TestA (0.00s)\n{after}\nok  \ta\t0.1s");
-        prop_assert_eq!(run_result(&run(RunKind::Test, "go test", true), &output, Exit::Ok), RunResult::Fail);
+        prop_assert_eq!(run_result(run(RunKind::Test, "go test", true), &output, Exit::Ok), RunResult::Fail);
     }
 }

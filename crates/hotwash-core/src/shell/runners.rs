@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 
-use super::programs::RULES;
+use super::programs::rules;
 use super::runs::RunKind::{self, Build, Lint, Test};
 use super::segment::{basename, head, past_flags};
-use super::tasks::{TASK_RUNNERS, gradle, maven, task_kind, tasks};
+use super::tasks::{gradle, maven, task_kind, task_runner, tasks};
 
 /// The words of a segment, or some of them.
 pub(super) type Words<'w, 'a> = &'w [Cow<'a, str>];
@@ -33,7 +33,7 @@ pub(super) fn recognise(words: Words<'_, '_>, mut found: impl FnMut(RunKind, &'s
         return;
     }
     let name = program_name(program);
-    if let Some((_, value_flags, runner)) = TASK_RUNNERS.iter().find(|(task_runner, ..)| *task_runner == name) {
+    if let Some((runner, value_flags)) = task_runner(name) {
         return tasks(name, runner, arguments, value_flags, found);
     }
     if let Some((kind, runner)) = rule(name, arguments) {
@@ -114,7 +114,7 @@ fn wrapped<'w, 'a>(words: Words<'w, 'a>) -> Option<Words<'w, 'a>> {
             from(arguments.iter().position(|word| word == "--")? + 1)
         }
         _ => {
-            let subcommands = STARTERS.iter().find(|(starter, _)| *starter == name)?.1;
+            let subcommands = starts_with(name)?;
             let (subcommand, rest) = subcommand(name, arguments)?;
             if !subcommands.contains(&subcommand) {
                 return None;
@@ -127,26 +127,19 @@ fn wrapped<'w, 'a>(words: Words<'w, 'a>) -> Option<Words<'w, 'a>> {
     }
 }
 
-const STARTERS: &[(&str, &[&str])] = &[
-    ("uv", &["run"]),
-    ("poetry", &["run"]),
-    ("pipenv", &["run"]),
-    ("pdm", &["run"]),
-    ("hatch", &["run"]),
-    ("rye", &["run"]),
-    ("pixi", &["run"]),
-    ("pipx", &["run"]),
-    ("conda", &["run"]),
-    ("mamba", &["run"]),
-    ("micromamba", &["run"]),
-    ("bundle", &["exec"]),
-    ("npm", &["exec", "x"]),
-    ("pnpm", &["exec", "dlx"]),
-    ("yarn", &["exec", "dlx"]),
-    ("bun", &["x"]),
-    ("mise", &["exec", "x"]),
-    ("composer", &["exec"]),
-];
+/// The subcommands by which a program starts another one.
+fn starts_with(program: &str) -> Option<&'static [&'static str]> {
+    Some(match program {
+        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "pixi" | "pipx" | "conda" | "mamba" | "micromamba" => {
+            &["run"]
+        }
+        "npm" | "mise" => &["exec", "x"],
+        "pnpm" | "yarn" => &["exec", "dlx"],
+        "bun" => &["x"],
+        "bundle" | "composer" => &["exec"],
+        _ => return None,
+    })
+}
 
 const STARTER_VALUE_FLAGS: &[&str] = &[
     "--with",
@@ -194,7 +187,7 @@ fn container<'w, 'a>(name: &str, arguments: Words<'w, 'a>) -> Option<Words<'w, '
 
 /// The first operand of a program, and the words after it.
 fn subcommand<'w, 'a>(program: &str, arguments: Words<'w, 'a>) -> Option<(&'w str, Words<'w, 'a>)> {
-    let flags = VALUE_FLAGS.iter().find(|(name, _)| *name == program).map_or(&[][..], |(_, flags)| flags);
+    let flags = value_flags(program);
     let mut at = past_flags(arguments, 0, flags);
     if arguments.get(at).is_some_and(|word| word.starts_with('+')) {
         // `cargo +nightly test`
@@ -207,24 +200,29 @@ fn subcommand<'w, 'a>(program: &str, arguments: Words<'w, 'a>) -> Option<(&'w st
 }
 
 /// Flags before the subcommand that take a value.
-const VALUE_FLAGS: &[(&str, &[&str])] = &[
-    ("go", &["-C"]),
-    ("cargo", &["--manifest-path", "--config", "-C", "-Z", "--color", "--target-dir"]),
-    ("npm", &["--prefix", "-w", "--workspace", "-C"]),
-    ("pnpm", &["-C", "--dir", "-F", "--filter"]),
-    ("yarn", &["--cwd"]),
-    ("bun", &["--cwd", "--filter"]),
-    ("uv", &["--directory", "--project", "--python"]),
-    ("poetry", &["-C", "--directory", "-P", "--project"]),
-    ("conda", &["-n", "--name", "-p", "--prefix"]),
-    ("mise", &["-C", "--cd", "-E", "--env"]),
-    ("cmake", &["-C"]),
-    ("bazel", &["--output_base"]),
-    ("xcodebuild", &["-scheme", "-project", "-workspace", "-destination", "-configuration", "-sdk"]),
-];
+fn value_flags(program: &str) -> &'static [&'static str] {
+    match program {
+        "go" | "cmake" => &["-C"],
+        "cargo" => &["--manifest-path", "--config", "-C", "-Z", "--color", "--target-dir"],
+        "npm" => &["--prefix", "-w", "--workspace", "-C"],
+        "pnpm" => &["-C", "--dir", "-F", "--filter"],
+        "yarn" => &["--cwd"],
+        "bun" => &["--cwd", "--filter"],
+        "uv" => &["--directory", "--project", "--python"],
+        "poetry" => &["-C", "--directory", "-P", "--project"],
+        "conda" => &["-n", "--name", "-p", "--prefix"],
+        "mise" => &["-C", "--cd", "-E", "--env"],
+        "bazel" => &["--output_base"],
+        "xcodebuild" => &["-scheme", "-project", "-workspace", "-destination", "-configuration", "-sdk"],
+        _ => &[],
+    }
+}
 
 fn program_name(word: &str) -> &str {
     let name = basename(word);
+    if !name.bytes().any(|byte| matches!(byte, b'@' | b'.')) {
+        return name;
+    }
     let name = name.split('@').next().unwrap_or(name);
     let name =
         [".exe", ".cmd", ".js", ".mjs", ".bat"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
@@ -239,7 +237,7 @@ fn rule(program: &str, arguments: Words<'_, '_>) -> Option<(RunKind, &'static st
             .any(|word| word.strip_prefix(*flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
     };
     let mut first = None;
-    RULES.iter().filter(|rule| rule.0 == program).find_map(|(_, wanted, flags, kind, runner)| {
+    rules(program).find_map(|(_, wanted, flags, kind, runner)| {
         let operand = *first.get_or_insert_with(|| subcommand(program, arguments).map(|(operand, _)| operand));
         ((wanted.is_empty() || operand == Some(wanted)) && (flags.is_empty() || flags.iter().any(has)))
             .then_some((*kind, *runner))

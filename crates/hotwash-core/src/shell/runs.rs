@@ -2,11 +2,14 @@
 //!
 //! What a program is for is in [`runners`](super::runners); what a run came to is [`run_result`](super::run_result)'s.
 
+use serde::{Deserialize, Serialize};
+
+use super::runners;
 use super::segment::{Operator, Segment};
-use super::{runners, split};
+use super::split::segments;
 
 /// What a run checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunKind {
     /// Tests.
     Test,
@@ -17,21 +20,51 @@ pub enum RunKind {
 }
 
 /// A run of a known tool at the head of a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// What it checks.
     pub kind: RunKind,
-    /// The tool, by the name people use: `cargo test`, `pytest`, `make`.
-    pub runner: &'static str,
+    /// Whether the tool prints nothing when all is well.
+    pub silent: bool,
     /// Whether the tool's exit code is lost before the end of the command: `| tail`, `; echo done`, `|| true`.
     pub masked: bool,
 }
 
-/// The runs of a command, in order.
-pub fn runs(command: &str) -> Vec<Run> {
-    let mut found = Vec::new();
-    collect(command, Masked::No, 0, &mut found);
-    found
+impl Run {
+    /// A run of a tool by the name people use: `cargo test`, `pytest`, `make`.
+    pub(super) fn new(kind: RunKind, runner: &str, masked: bool) -> Run {
+        Run { kind, silent: silent_on_success(runner), masked }
+    }
+}
+
+/// Tools that print nothing when all is well.
+fn silent_on_success(runner: &str) -> bool {
+    matches!(
+        runner,
+        "go build"
+            | "mix compile"
+            | "go vet"
+            | "go test -c"
+            | "gofmt"
+            | "tsc"
+            | "eslint"
+            | "shellcheck"
+            | "rustc"
+            | "cc"
+            | "javac"
+            | "cargo fmt"
+            | "staticcheck"
+            | "flake8"
+            | "actionlint"
+            | "hadolint"
+            | "yamllint"
+            | "markdownlint"
+    )
+}
+
+/// Shows the runs of a command to `found`, in order, with the names of their tools.
+pub(super) fn runs(segments: &[Segment<'_>], found: &mut dyn FnMut(RunKind, &'static str, bool)) {
+    collect(segments, Masked::No, 0, found);
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -43,18 +76,16 @@ enum Masked {
 /// `bash -c "bash -c …"` goes no deeper than anybody writes it.
 const DEEPEST: usize = 4;
 
-fn collect(command: &str, outer: Masked, depth: usize, found: &mut Vec<Run>) {
-    let segments = split::segments(command);
-    for (index, segment) in segments.iter().enumerate() {
+fn collect(within: &[Segment<'_>], outer: Masked, depth: usize, found: &mut dyn FnMut(RunKind, &'static str, bool)) {
+    for (index, segment) in within.iter().enumerate() {
         if let Some(script) = shell_script(segment) {
             if depth < DEEPEST {
-                collect(script, either(outer, masked(&segments, index)), depth + 1, found);
+                collect(&segments(script), either(outer, masked(within, index)), depth + 1, found);
             }
             continue;
         }
         runners::recognise(segment.invocation(), |kind, runner| {
-            let masked = either(outer, masked(&segments, index)) == Masked::Yes;
-            found.push(Run { kind, runner, masked });
+            found(kind, runner, either(outer, masked(within, index)) == Masked::Yes);
         });
     }
 }

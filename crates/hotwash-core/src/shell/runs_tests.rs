@@ -1,14 +1,21 @@
-use super::{RunKind, runs};
+use super::super::segments;
+use super::RunKind;
+
+fn runs(command: &str) -> Vec<(RunKind, &'static str, bool)> {
+    let mut found = Vec::new();
+    super::runs(&segments(command), &mut |kind, runner, masked| found.push((kind, runner, masked)));
+    found
+}
 
 /// `test pytest`, `lint ruff masked`, joined by commas.
 fn shown(command: &str) -> String {
-    let shown = runs(command).into_iter().map(|run| {
-        let kind = match run.kind {
+    let shown = runs(command).into_iter().map(|(kind, runner, masked)| {
+        let kind = match kind {
             RunKind::Test => "test",
             RunKind::Build => "build",
             RunKind::Lint => "lint",
         };
-        format!("{kind} {}{}", run.runner, if run.masked { " masked" } else { "" })
+        format!("{kind} {runner}{}", if masked { " masked" } else { "" })
     });
     shown.collect::<Vec<_>>().join(", ")
 }
@@ -185,6 +192,6 @@ fn sees_where_the_exit_code_is_lost() {
         ("! pytest | tail", true),
     ];
     for (command, masked) in cases {
-        assert_eq!(runs(command).first().map(|run| run.masked), Some(masked), "{command}");
+        assert_eq!(runs(command).first().map(|run| run.2), Some(masked), "{command}");
     }
 }

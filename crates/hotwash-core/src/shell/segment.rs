@@ -60,7 +60,7 @@ impl<'a> Segment<'a> {
 
 /// The last component of a path; a bare name is its own.
 pub(super) fn basename(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+    path.bytes().rposition(|byte| byte == b'/').and_then(|slash| path.get(slash + 1..)).unwrap_or(path)
 }
 
 /// The index of the program among the words; `words.len()` when nothing but assignments and keywords is there.
@@ -69,16 +69,17 @@ pub(super) fn head(words: &[Cow<'_, str>]) -> usize {
     // A wrapper that wraps nothing (`env`, `sudo -l`) is the program itself.
     let mut wrapper = None;
     while let Some(word) = words.get(at) {
-        let word = basename_unless_assignment(word);
-        match word {
-            None => at += 1,
-            Some("for" | "case" | "select" | "function") => return words.len(),
-            Some(word) if KEYWORDS.contains(&word) => at += 1,
-            Some("command") if matches!(words.get(at + 1).map(AsRef::as_ref), Some("-v" | "-V")) => {
-                return at;
-            }
-            Some(word) => match WRAPPERS.iter().find(|(name, ..)| *name == word) {
-                Some((_, flags_with_value, operands)) => {
+        if is_assignment(word) {
+            at += 1;
+            continue;
+        }
+        match basename(word) {
+            "for" | "case" | "select" | "function" => return words.len(),
+            "if" | "then" | "else" | "elif" | "fi" | "do" | "done" | "while" | "until" | "esac" | "!" | "{" | "}"
+            | "coproc" => at += 1,
+            "command" if matches!(words.get(at + 1).map(AsRef::as_ref), Some("-v" | "-V")) => return at,
+            program => match wraps(program) {
+                Some((flags_with_value, operands)) => {
                     wrapper = Some(at);
                     at = past_flags(words, at + 1, flags_with_value) + operands;
                 }
@@ -88,9 +89,6 @@ pub(super) fn head(words: &[Cow<'_, str>]) -> usize {
     }
     wrapper.unwrap_or(words.len())
 }
-
-const KEYWORDS: [&str; 14] =
-    ["if", "then", "else", "elif", "fi", "do", "done", "while", "until", "esac", "!", "{", "}", "coproc"];
 
 /// How many compound commands are open after a segment with these words, when `open` were before it.
 pub(super) fn compounds(words: &[Cow<'_, str>], mut open: usize) -> usize {
@@ -106,24 +104,23 @@ pub(super) fn compounds(words: &[Cow<'_, str>], mut open: usize) -> usize {
     open
 }
 
-/// Programs that run another one: the flags of theirs that take a value, and how many operands come before the program.
-const WRAPPERS: [(&str, &[&str], usize); 15] = [
-    ("env", &["-u", "--unset", "-C", "--chdir"], 0),
-    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-r", "-t", "-U", "--user", "--group"], 0),
-    ("doas", &["-u", "-C"], 0),
-    ("timeout", &["-s", "-k", "--signal", "--kill-after"], 1),
-    ("gtimeout", &["-s", "-k", "--signal", "--kill-after"], 1),
-    ("time", &["-f", "-o"], 0),
-    ("nohup", &[], 0),
-    ("nice", &["-n", "--adjustment"], 0),
-    ("ionice", &["-c", "-n", "--class", "--classdata"], 0),
-    ("command", &[], 0),
-    ("builtin", &[], 0),
-    ("exec", &["-a"], 0),
-    ("setsid", &[], 0),
-    ("stdbuf", &["-i", "-o", "-e"], 0),
-    ("xvfb-run", &["-s", "-n", "-e", "-f"], 0),
-];
+/// For a program that runs another one: its flags that take a value, and how many operands come before the program.
+fn wraps(program: &str) -> Option<(&'static [&'static str], usize)> {
+    Some(match program {
+        "env" => (&["-u", "--unset", "-C", "--chdir"], 0),
+        "sudo" => (&["-u", "-g", "-h", "-p", "-C", "-D", "-r", "-t", "-U", "--user", "--group"], 0),
+        "doas" => (&["-u", "-C"], 0),
+        "timeout" | "gtimeout" => (&["-s", "-k", "--signal", "--kill-after"], 1),
+        "time" => (&["-f", "-o"], 0),
+        "nice" => (&["-n", "--adjustment"], 0),
+        "ionice" => (&["-c", "-n", "--class", "--classdata"], 0),
+        "exec" => (&["-a"], 0),
+        "stdbuf" => (&["-i", "-o", "-e"], 0),
+        "xvfb-run" => (&["-s", "-n", "-e", "-f"], 0),
+        "nohup" | "command" | "builtin" | "setsid" => (&[], 0),
+        _ => return None,
+    })
+}
 
 /// The index of the first word from `at` on that is no flag and no flag's value; `--` ends the flags.
 pub(super) fn past_flags(words: &[Cow<'_, str>], mut at: usize, with_value: &[&str]) -> usize {
@@ -139,21 +136,17 @@ pub(super) fn past_flags(words: &[Cow<'_, str>], mut at: usize, with_value: &[&s
     at
 }
 
-fn basename_unless_assignment(word: &str) -> Option<&str> {
-    (!is_assignment(word)).then(|| basename(word))
-}
-
-/// `NAME=…` or `NAME+=…`.
+/// `NAME=…`, `NAME+=…` or `NAME[1]=…`.
 pub(super) fn is_assignment(word: &str) -> bool {
-    let Some(equals) = memchr::memchr(b'=', word.as_bytes()) else {
-        return false;
-    };
-    let name = word.as_bytes().get(..equals).unwrap_or_default();
-    let name = name.strip_suffix(b"+").unwrap_or(name);
-    // `a[1]=x` is one too.
-    let name = name.split(|byte| *byte == b'[').next().unwrap_or_default();
-    name.first().is_some_and(|byte| !byte.is_ascii_digit())
-        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    let bytes = word.as_bytes();
+    let name = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    name > 0
+        && !bytes[0].is_ascii_digit()
+        && match bytes[name..] {
+            [b'=', ..] | [b'+', b'=', ..] => true,
+            [b'[', ref rest @ ..] => memchr::memchr(b'=', rest).is_some(),
+            _ => false,
+        }
 }
 
 #[cfg(test)]

@@ -57,22 +57,23 @@ pub(super) fn tasks(
     }
 }
 
-/// Programs whose operands are names of tasks, with those of their flags that take a value.
-pub(super) const TASK_RUNNERS: &[(&str, &[&str], &str)] = &[
-    ("make", &["-C", "-f", "-o", "-I", "--directory", "--file"], "make"),
-    ("gmake", &["-C", "-f", "-o", "-I", "--directory", "--file"], "make"),
-    ("ninja", &["-C", "-f", "-j"], "ninja"),
-    ("just", &["-f", "--justfile", "-d", "--working-directory", "--set"], "just"),
-    ("task", &["-d", "--dir", "-t", "--taskfile"], "task"),
-    ("mise", &["-C", "--cd", "-j", "--jobs", "-E", "--env", "-t", "--tool"], "mise"),
-    ("rake", &["-f", "-C"], "rake"),
-    ("invoke", &["-c", "-r"], "invoke"),
-    ("inv", &["-c", "-r"], "invoke"),
-    ("turbo", &["--filter", "-F"], "turbo"),
-    ("nx", &["-p", "--projects"], "nx"),
-    ("lerna", &["--scope"], "lerna"),
-    ("ant", &["-f", "-buildfile"], "ant"),
-];
+/// For a program whose operands are names of tasks: its name, and those of its flags that take a value.
+pub(super) fn task_runner(program: &str) -> Option<(&'static str, &'static [&'static str])> {
+    Some(match program {
+        "make" | "gmake" => ("make", &["-C", "-f", "-o", "-I", "--directory", "--file"]),
+        "ninja" => ("ninja", &["-C", "-f", "-j"]),
+        "just" => ("just", &["-f", "--justfile", "-d", "--working-directory", "--set"]),
+        "task" => ("task", &["-d", "--dir", "-t", "--taskfile"]),
+        "mise" => ("mise", &["-C", "--cd", "-j", "--jobs", "-E", "--env", "-t", "--tool"]),
+        "rake" => ("rake", &["-f", "-C"]),
+        "invoke" | "inv" => ("invoke", &["-c", "-r"]),
+        "turbo" => ("turbo", &["--filter", "-F"]),
+        "nx" => ("nx", &["-p", "--projects"]),
+        "lerna" => ("lerna", &["--scope"]),
+        "ant" => ("ant", &["-f", "-buildfile"]),
+        _ => return None,
+    })
+}
 
 /// What a task does, by its name: `test:unit`, `lint`, `type-check`, `build-docs`.
 pub(super) fn task_kind(name: &str) -> Option<RunKind> {

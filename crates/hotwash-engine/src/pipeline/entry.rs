@@ -3,12 +3,13 @@
 use super::Setup;
 use crate::sources::claude_code::read::{Reading, Transcript};
 use crate::sources::claude_code::role;
-use crate::stores::{Entry, FileState, Graded, Role};
+use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
 use hotwash_core::facts::{Cited, Facts, Ledger};
 use hotwash_core::outcomes::summary::Told;
 use hotwash_core::outcomes::{self};
 use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
 use hotwash_core::scores::offline;
+use hotwash_core::sessions::joining::runs;
 use hotwash_core::sessions::{Part, Piece, Session, SessionId, SessionKind};
 
 /// A call without a result in a transcript that was written within this time may still be going on.
@@ -18,8 +19,14 @@ const STILL_RUNNING: u32 = 0;
 /// A title is at most this long.
 const TITLE_CHARS: usize = 120;
 
-/// What is kept of a transcript. Its role is found out unless it is known.
-pub(super) fn entry(mut file: FileState, known: Option<Role>, transcript: &Transcript, setup: &Setup<'_>) -> Entry {
+/// What is kept of a transcript. Its role is found out unless it is known. Also gives the sessions that come of pieces
+/// that are joined unless another transcript gets in between.
+pub(super) fn entry(
+    mut file: FileState,
+    known: Option<Role>,
+    transcript: &Transcript,
+    setup: &Setup<'_>,
+) -> (Entry, Vec<Joined>) {
     let parts: Vec<&Part> = transcript.pieces.parts().collect();
     let mut facts: Vec<Facts> = parts.iter().map(|part| part.ledger.finish(setup.prices)).collect();
     if let Some(last) = facts.last_mut()
@@ -36,6 +43,7 @@ pub(super) fn entry(mut file: FileState, known: Option<Role>, transcript: &Trans
         let pieces: Vec<(&Part, &Facts)> = parts.iter().copied().zip(&facts).collect();
         role(file.path.as_ref(), &transcript.reading, &pieces)
     });
+    let mut joined = Vec::new();
     let (mut pieces, mut parts_of, mut sessions, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     if let Some(kind) = role.session() {
         for (part, facts) in parts.iter().zip(facts).filter(|(part, _)| part.has_lived()) {
@@ -48,13 +56,41 @@ pub(super) fn entry(mut file: FileState, known: Option<Role>, transcript: &Trans
             let next = pieces.get(at + 1);
             sessions.push(graded(kind, &pieces[at], next, &part.ledger, facts, setup));
         }
+        joined = within(&file, &parts, &pieces, setup);
         if let Some(last) = sessions.last_mut() {
             last.session.open = true;
         }
         keys.sort_unstable();
         keys.dedup();
     }
-    Entry { file, role, is_new: false, reading: stored(&transcript.reading), keys, pieces, sessions }
+    (Entry { file, role, is_new: false, reading: stored(&transcript.reading), keys, pieces, sessions }, joined)
+}
+
+/// The sessions that pieces of one transcript make up, as if there were no others in their folder.
+fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<Joined> {
+    let one_folder = pieces.windows(2).all(|pair| pair[0].folder == pair[1].folder);
+    if pieces.len() < 2 || !one_folder {
+        return Vec::new();
+    }
+    let mut joined = Vec::new();
+    for run in runs(&pieces.iter().collect::<Vec<_>>()) {
+        let (first, last) = (run.pieces[0], run.pieces[run.pieces.len() - 1]);
+        let in_order = run.pieces.iter().copied().eq(first..=last);
+        let Some(ledger) = parts[last].joint(first).filter(|_| in_order && last > first) else { continue };
+        let next = pieces.get(last + 1);
+        let facts = ledger.finish(setup.prices);
+        let mut graded = graded(SessionKind::Main, &pieces[first], next, ledger, facts, setup);
+        graded.session.open = next.is_none();
+        let mut of_run: Vec<StoredPart> = pieces[first..=last]
+            .iter()
+            .map(|piece| StoredPart::of(&file.path, file.version, &graded.session.recorded, piece))
+            .collect();
+        for (part, join) in of_run[1..].iter_mut().zip(&run.joins) {
+            part.joined = Some(*join);
+        }
+        joined.push(Joined { graded, parts: of_run });
+    }
+    joined
 }
 
 /// The session that begins with a piece, from the facts of that piece and of those that were joined to it. `next` is the
@@ -73,7 +109,7 @@ pub(super) fn graded(
     let outcome = outcomes::offline(&facts);
     let redacted = |words: &Option<String>| words.as_deref().map(|words| redact(words, setup.rules));
     let (title, prompt) = (redacted(&words.title), redacted(&words.first_prompt));
-    let (task, answer) = (redacted(&words.task), redacted(&words.last_answer));
+    let (task, answer) = (redacted(&words.task), redacted(&ledger.last_answer()));
     let told = Told {
         title: title.as_ref().map(Redacted::as_str),
         first_prompt: prompt.as_ref().or(task.as_ref()).map(Redacted::as_str),

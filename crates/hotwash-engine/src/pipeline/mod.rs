@@ -15,7 +15,7 @@ use crate::archive::Archive;
 use crate::sources::claude_code::DECODER;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::stores::{Archived, Entry, FileState, Role, Stamp, Store, StoreError};
+use crate::stores::{Archived, Entry, FileState, Joined, Role, Stamp, Store, StoreError};
 use entry::entry;
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
@@ -89,7 +89,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     }
     if jobs.is_empty() {
         // An earlier run may have been interrupted before it came to this.
-        settle(store, setup)?;
+        settle(store, setup, &Ready::new())?;
         return Ok(ingested);
     }
     // The longest first, so that no core is left with it at the end.
@@ -100,6 +100,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
     }
 
+    let mut ready = Ready::new();
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::sync_channel(BATCH);
@@ -136,6 +137,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
                         Some(Err(error)) => ingested.unarchived.push((path(), words(&error))),
                         None => {}
                     }
+                    ready.extend(done.joined.into_iter().map(|joined| (joined.graded.session.id.clone(), joined)));
                     batch.entries.push(done.entry);
                 }
             }
@@ -149,7 +151,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     done?;
     ingested.failed.sort();
     ingested.unarchived.sort();
-    settle(store, setup)?;
+    settle(store, setup, &ready)?;
     // The first run has better things to do.
     if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
         compress(store, setup);
@@ -196,6 +198,9 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
     Ok(jobs)
 }
 
+/// Sessions of several pieces that were established while reading, by their ids.
+type Ready = HashMap<SessionId, Joined>;
+
 /// What the store knows of a file.
 #[derive(Clone)]
 enum Before {
@@ -207,14 +212,14 @@ enum Before {
 
 /// Finds out whose the events are that several transcripts hold, and which pieces belong together, where something that
 /// was put may have changed it.
-fn settle(store: &mut Store, setup: &Setup<'_>) -> Result<(), StoreError> {
+fn settle(store: &mut Store, setup: &Setup<'_>, ready: &Ready) -> Result<(), StoreError> {
     let unsettled = store.unsettled()?;
     if unsettled.is_empty() {
         return Ok(());
     }
     let others = settle_copies::settle_copies(store, setup, &unsettled)?;
     let changed = unsettled.keys().chain(&others).map(String::as_str).collect();
-    settle_joins::settle_joins(store, setup, &changed)?;
+    settle_joins::settle_joins(store, setup, &changed, ready)?;
     settle_rework::settle_rework(store, &changed)?;
     store.settled(&unsettled)
 }
@@ -285,6 +290,7 @@ struct Job<'a> {
 /// What came of reading one.
 struct Done {
     entry: Entry,
+    joined: Vec<Joined>,
     reading: Reading,
     archived: Option<io::Result<Archived>>,
     bytes: u64,
@@ -332,8 +338,9 @@ impl Job<'_> {
         });
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
-        let entry = Entry { is_new: before.is_none(), ..entry(file, None, &transcript, setup) };
-        Ok(Done { entry, reading, archived, bytes, grown: resumes })
+        let (entry, joined) = entry(file, None, &transcript, setup);
+        let entry = Entry { is_new: before.is_none(), ..entry };
+        Ok(Done { entry, joined, reading, archived, bytes, grown: resumes })
     }
 
     fn keep(&self, archive: &Archive, version: u32, grown: bool) -> io::Result<Archived> {

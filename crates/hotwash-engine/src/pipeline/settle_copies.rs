@@ -81,7 +81,7 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
         if let Some(archive) = setup.archive {
             archive.drop_state(&file.path, file.version);
         }
-        let mut entry = entry(file.clone(), role, &transcript, setup);
+        let (mut entry, _) = entry(file.clone(), role, &transcript, setup);
         entry.keys.clone_from(&holder.keys);
         entries.push(entry);
     }

@@ -4,9 +4,9 @@
 //! directory in which a transcript has changed. A joined session is read again as one, piece after piece, because facts
 //! that depend on order cannot be added up.
 
-use super::Setup;
 use super::entry::graded;
 use super::open::{Untold, tell};
+use super::{Ready, Setup};
 use crate::stores::{Graded, Holding, Joined, Store, StoreError, StoredPart};
 use hotwash_core::sessions::joining::{Run, runs};
 use hotwash_core::sessions::topic::ByWords;
@@ -27,8 +27,14 @@ impl Placed<'_> {
     }
 }
 
-/// Brings the sessions of all directories up to date in which one of these transcripts has a piece.
-pub(super) fn settle_joins(store: &mut Store, setup: &Setup<'_>, changed: &HashSet<&str>) -> Result<(), StoreError> {
+/// Brings the sessions of all directories up to date in which one of these transcripts has a piece. `ready` are sessions
+/// of several pieces that need not be read again.
+pub(super) fn settle_joins(
+    store: &mut Store,
+    setup: &Setup<'_>,
+    changed: &HashSet<&str>,
+    ready: &Ready,
+) -> Result<(), StoreError> {
     let holdings = store.holdings()?;
     let before = store.joined()?;
     let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
@@ -57,7 +63,10 @@ pub(super) fn settle_joins(store: &mut Store, setup: &Setup<'_>, changed: &HashS
                 && !of_run.iter().any(|placed| of_changed(placed.holding));
             let was_joined = ids.iter().any(|id| joined_before.contains_key(id.as_str()));
             if run.pieces.len() > 1 && !stands {
-                joined.extend(join(store, setup, &run, &of_run)?);
+                match ready.get(&of_run[0].piece.id()).filter(|ready| is_same(&ready.parts, &of_run)) {
+                    Some(ready) => joined.push(ready.clone()),
+                    None => joined.extend(join(store, setup, &run, &of_run)?),
+                }
             } else if run.pieces.len() == 1 && was_joined {
                 single.extend(part(store, setup, of_run[0])?);
             }
@@ -67,6 +76,14 @@ pub(super) fn settle_joins(store: &mut Store, setup: &Setup<'_>, changed: &HashS
         return Ok(());
     }
     store.put_joined(&joined, &single)
+}
+
+/// Whether parts that were joined while reading are these.
+fn is_same(parts: &[StoredPart], pieces: &[Placed<'_>]) -> bool {
+    let same = |(part, Placed { holding, piece }): (&StoredPart, &Placed<'_>)| {
+        (part.path.as_str(), part.version, &part.lines) == (holding.path.as_str(), holding.version, &piece.lines)
+    };
+    parts.len() == pieces.len() && parts.iter().zip(pieces).all(same)
 }
 
 /// A session made of several pieces; none if one of them can no longer be read.

@@ -7,7 +7,6 @@
 //! [`DEEPEST`] deep, the outermost counted, whether they are read or skipped; what goes deeper is malformed.
 
 use hotwash_core::text::Text;
-use std::borrow::Cow;
 use wide::u8x16;
 
 /// The bytes are no JSON at this place.
@@ -25,8 +24,8 @@ const LARGEST_COUNT: i64 = 1 << 40;
 /// A place in JSON text.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    /// What is still to be read.
+    rest: &'a [u8],
     /// How many containers are being read around this place. What readers ask for is never [`DEEPEST`] deep.
     depth: u32,
 }
@@ -34,13 +33,31 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// At the beginning.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Cursor { bytes, at: 0, depth: 0 }
+        Cursor { rest: bytes, depth: 0 }
+    }
+
+    /// What is still to be read.
+    #[inline]
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// What the cursor has passed over since `earlier` was still to be read.
+    #[inline]
+    pub(crate) fn since(&self, earlier: &'a [u8]) -> &'a [u8] {
+        earlier.get(..earlier.len() - self.rest.len()).unwrap_or_default()
+    }
+
+    /// Goes on by so many bytes.
+    #[inline]
+    fn advance(&mut self, bytes: usize) {
+        self.rest = self.rest.get(bytes..).unwrap_or_default();
     }
 
     /// The next byte that is no white space; none at the end.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
-        match self.bytes.get(self.at) {
+        match self.rest.first() {
             Some(&byte) if byte > b' ' => Some(byte),
             _ => self.peek_behind_space(),
         }
@@ -49,30 +66,72 @@ impl<'a> Cursor<'a> {
     /// Apart from [`Cursor::peek`] because clients write no white space.
     #[cold]
     fn peek_behind_space(&mut self) -> Option<u8> {
-        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
-            self.at += 1;
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.rest.first() {
+            self.advance(1);
         }
-        self.bytes.get(self.at).copied()
+        self.rest.first().copied()
+    }
+
+    /// Passes over these bytes, if they stand here.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "comparing with constants takes few instructions, a call many")]
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> bool {
+        let rest = self.rest.strip_prefix(bytes);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
     }
 
     /// Reads an object, handing over each key with the cursor at its value; `each` must consume the value.
     #[inline]
-    pub(crate) fn object(&mut self, mut each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
-        self.expect(b'{')?;
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-            return Ok(());
-        }
+    pub(crate) fn object(&mut self, each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
         self.depth += 1;
+        self.pairs(b'{', each)
+    }
+
+    /// Goes into an object, if it begins with these bytes. [`Cursor::more_pairs`] must follow.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as above")]
+    pub(crate) fn enter(&mut self, bytes: &[u8]) -> bool {
+        let enters = self.pass(bytes);
+        self.depth += u32::from(enters);
+        enters
+    }
+
+    /// Reads what is left of an object, behind a pair, and goes out of it.
+    #[inline]
+    pub(crate) fn more_pairs(&mut self, each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
+        self.pairs(b',', each)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "only a name for what the two above share")]
+    fn pairs(&mut self, mut before: u8, mut each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
+        let mut decoded = Vec::new();
         loop {
-            let key = self.key()?;
-            each(self, &key)?;
-            if self.more(b'}')? {
-                continue;
-            }
-            self.depth -= 1;
-            return Ok(());
+            let key = match self.usual_key(before) {
+                Some(key) => key,
+                None if before == b',' && self.pass(b"}") => break,
+                None => match self.any_key(before, &mut decoded)? {
+                    Some(key) => key,
+                    None => break,
+                },
+            };
+            each(self, key)?;
+            before = b',';
         }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Behind a pair, passes on to the value of the next one, if `wanted` makes something of its key.
+    #[inline]
+    pub(crate) fn next_if<T>(&mut self, wanted: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+        let rest = self.rest;
+        let wanted = self.usual_key(b',').and_then(wanted);
+        if wanted.is_none() {
+            self.rest = rest;
+        }
+        wanted
     }
 
     /// Reads an array, with the cursor at each value; `each` must consume it.
@@ -80,7 +139,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn array(&mut self, mut each: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.expect(b'[')?;
         if self.peek() == Some(b']') {
-            self.at += 1;
+            self.advance(1);
             return Ok(());
         }
         self.depth += 1;
@@ -111,17 +170,19 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
     pub(crate) fn text(&mut self) -> Result<Text<'a>> {
-        if self.peek() == Some(b'"') {
-            return Ok(Text::json(self.inside()?));
+        match self.word() {
+            Some(word) => Ok(Text::verbatim(word)),
+            None => Ok(self.any_text()?.unwrap_or_default()),
         }
-        self.skip()?;
-        Ok(Text::default())
     }
 
     /// A string, if the value is one.
     #[inline]
     pub(crate) fn text_if(&mut self) -> Result<Option<Text<'a>>> {
-        if self.peek() == Some(b'"') { self.text().map(Some) } else { self.skip().map(|()| None) }
+        match self.word() {
+            Some(word) => Ok(Some(Text::verbatim(word))),
+            None => self.any_text(),
+        }
     }
 
     /// Whether the value is `true`.
@@ -135,7 +196,7 @@ impl<'a> Cursor<'a> {
     /// A whole number, if the value is one or can be cut to one.
     pub(crate) fn integer(&mut self) -> Result<Option<i64>> {
         let starts = self.peek();
-        let from = self.at;
+        let from = self.rest;
         if let Some(number) = self.short_number() {
             return Ok(Some(number));
         }
@@ -143,30 +204,28 @@ impl<'a> Cursor<'a> {
         if !matches!(starts, Some(b'-' | b'0'..=b'9')) {
             return Ok(None);
         }
-        let text = std::str::from_utf8(&self.bytes[from..self.at]).map_err(|_| Malformed)?;
+        let text = std::str::from_utf8(self.since(from)).map_err(|_| Malformed)?;
         Ok(text.parse().ok().or_else(|| text.parse::<f64>().ok().map(|number| number as i64)))
     }
 
-    /// A number as nearly all are: nothing but digits, and few enough of them. Does not move if there is none.
+    /// A number as nearly all are: a few digits, and a comma or a bracket behind them. Does not move if there is none.
     #[inline]
     fn short_number(&mut self) -> Option<i64> {
-        const DIGITS: usize = 18; // as many as surely fit
-        let rest = self.bytes.get(self.at..)?;
-        let (mut number, mut length) = (0, 0);
-        while let Some(digit @ b'0'..=b'9') = rest.get(length) {
-            if length == DIGITS {
-                return None;
-            }
-            number = number * 10 + i64::from(digit - b'0');
-            length += 1;
-        }
-        let goes_on = matches!(rest.get(length), Some(b'.' | b'e' | b'E'));
-        let zero_in_front = length > 1 && rest.first() == Some(&b'0');
-        if length == 0 || goes_on || zero_in_front {
+        let next = self.rest.first_chunk()?;
+        let digits = u64::from_le_bytes(*next) ^ ZEROS;
+        // The highest bit of the first byte that is no digit, and perhaps of some behind it.
+        let others = (digits.wrapping_add(EACH_BYTE * 0x76) | digits) & (EACH_BYTE * 0x80);
+        let length = others.trailing_zeros() as usize / 8;
+        let zero_in_front = length > 1 && next[0] == b'0';
+        if others == 0 || length == 0 || zero_in_front || !matches!(next[length], b',' | b'}' | b']') {
             return None;
         }
-        self.at += length;
-        Some(number)
+        // The digits move to the end of the word, then ones join to tens, tens to hundreds, hundreds to thousands.
+        let ones = digits << (64 - 8 * length);
+        let tens = (ones * 10 + (ones >> 8)) & (0x00FF_00FF_00FF_00FF);
+        let hundreds = (tens * 100 + (tens >> 16)) & 0x0000_FFFF_0000_FFFF;
+        self.advance(length);
+        Some(((hundreds * 10_000 + (hundreds >> 32)) & 0xFFFF_FFFF) as i64)
     }
 
     /// A count; zero if the value is no number.
@@ -183,16 +242,21 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn raw(&mut self, read: impl FnOnce(&mut Self) -> Result<()>) -> Result<&'a [u8]> {
         self.peek();
-        let from = self.at;
+        let from = self.rest;
         read(self)?;
-        Ok(&self.bytes[from..self.at])
+        Ok(self.since(from))
     }
 
     /// Skips a value.
     #[inline]
     pub(crate) fn skip(&mut self) -> Result<()> {
+        if self.word().is_some() { Ok(()) } else { self.skip_any() }
+    }
+
+    #[inline(never)]
+    fn skip_any(&mut self) -> Result<()> {
         match self.peek() {
-            Some(b'"') => self.inside().map(drop),
+            Some(b'"') => self.string().map(drop),
             Some(b'{' | b'[') => self.skip_container(),
             Some(_) => self.scalar(),
             None => Err(Malformed),
@@ -201,6 +265,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips an object or array, checking its grammar. The kinds of the containers around are bits of a word, so that
     /// nothing recurses and nothing is allocated.
+    #[inline(never)]
     fn skip_container(&mut self) -> Result<()> {
         let mut kinds: u128 = 0; // the lowest bit is the innermost container: 1 for an object
         let mut depth = 0;
@@ -212,7 +277,7 @@ impl<'a> Cursor<'a> {
                     if depth == deepest {
                         return Err(Malformed);
                     }
-                    self.at += 1;
+                    self.advance(1);
                     depth += 1;
                     kinds = kinds << 1 | u128::from(open == b'{');
                     let close = if open == b'{' { b'}' } else { b']' };
@@ -222,11 +287,15 @@ impl<'a> Cursor<'a> {
                         }
                         continue;
                     }
-                    self.at += 1;
+                    self.advance(1);
                     depth -= 1;
                     kinds >>= 1;
                 }
-                Some(b'"') => self.inside().map(drop)?,
+                Some(b'"') => {
+                    if self.word().is_none() {
+                        self.string()?;
+                    }
+                }
                 Some(_) => self.scalar()?,
                 None => return Err(Malformed),
             }
@@ -236,6 +305,9 @@ impl<'a> Cursor<'a> {
                     return Ok(());
                 }
                 let object = kinds & 1 == 1;
+                if object && self.usual_key(b',').is_some() {
+                    break;
+                }
                 if self.more(if object { b'}' } else { b']' })? {
                     if object {
                         self.skip_key()?;
@@ -248,32 +320,52 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A key and its colon.
+    /// Behind `before`, an opening brace or a comma: a short key and its colon, as clients write them. Does not move if
+    /// there is something else.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
-    fn key(&mut self) -> Result<Cow<'a, [u8]>> {
-        if self.peek() != Some(b'"') {
-            return Err(Malformed);
+    fn usual_key(&mut self, before: u8) -> Option<&'a [u8]> {
+        let next: &[u8; CHUNK + AROUND_KEY] = self.rest.first_chunk()?;
+        if next[0] != before || next[1] != b'"' {
+            return None;
         }
-        let key = match self.plain_inside::<1>() {
-            Some(key) => Cow::Borrowed(key),
-            None => self.longer_key()?,
-        };
-        self.expect(b':')?;
-        Ok(key)
+        let length = plain_length(next[2..].first_chunk()?)?;
+        if next[length + 2] != b'"' || next[length + 3] != b':' {
+            return None;
+        }
+        self.advance(length + AROUND_KEY);
+        Some(&next[2..length + 2])
     }
 
+    /// Any key behind `before`, an opening brace or a comma; none where the object ends.
     #[inline(never)]
-    fn longer_key(&mut self) -> Result<Cow<'a, [u8]>> {
-        if let Some(key) = self.plain_inside::<3>() {
-            return Ok(Cow::Borrowed(key));
+    fn any_key<'k>(&mut self, before: u8, decoded: &'k mut Vec<u8>) -> Result<Option<&'k [u8]>>
+    where
+        'a: 'k,
+    {
+        match self.peek() {
+            Some(b'}') if before == b',' => {
+                self.advance(1);
+                return Ok(None);
+            }
+            Some(byte) if byte == before => self.advance(1),
+            _ => return Err(Malformed),
         }
-        let key = self.long_inside()?;
-        Ok(if memchr::memchr(b'\\', key).is_some() {
-            Cow::Owned(Text::json(key).to_str().into_owned().into_bytes())
-        } else {
-            Cow::Borrowed(key)
-        })
+        match self.peek() {
+            Some(b'"') => {}
+            Some(b'}') if before == b'{' => {
+                self.advance(1);
+                return Ok(None);
+            }
+            _ => return Err(Malformed),
+        }
+        let key = self.string()?;
+        self.expect(b':')?;
+        if let Some(key) = key.as_verbatim() {
+            return Ok(Some(key));
+        }
+        *decoded = key.to_str().into_owned().into_bytes();
+        Ok(Some(decoded))
     }
 
     #[inline]
@@ -281,7 +373,7 @@ impl<'a> Cursor<'a> {
         if self.peek() != Some(b'"') {
             return Err(Malformed);
         }
-        self.inside()?;
+        self.string()?;
         self.expect(b':')
     }
 
@@ -290,11 +382,11 @@ impl<'a> Cursor<'a> {
     fn more(&mut self, close: u8) -> Result<bool> {
         match self.peek() {
             Some(b',') => {
-                self.at += 1;
+                self.advance(1);
                 Ok(true)
             }
             Some(byte) if byte == close => {
-                self.at += 1;
+                self.advance(1);
                 Ok(false)
             }
             _ => Err(Malformed),
@@ -304,79 +396,103 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn expect(&mut self, byte: u8) -> Result<()> {
         if self.peek() == Some(byte) {
-            self.at += 1;
+            self.advance(1);
             Ok(())
         } else {
             Err(Malformed)
         }
     }
 
-    /// At an opening quote: the inside of the string.
-    #[inline]
-    fn inside(&mut self) -> Result<&'a [u8]> {
-        match self.plain_inside::<1>() {
-            Some(inside) => Ok(inside),
-            None => self.longer_inside(),
-        }
-    }
-
-    /// At an opening quote: the inside of the string, if a quote ends it within so many chunks and nothing is escaped.
-    /// Does not move if not. One chunk holds most keys, names and words; it is worth a copy of this wherever one is read.
+    /// A short string in which nothing is escaped, as most names and words are. Does not move if there is something
+    /// else. It is worth a copy of this wherever a value is read.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
-    fn plain_inside<const CHUNKS: usize>(&mut self) -> Option<&'a [u8]> {
-        let rest = self.bytes.get(self.at + 1..)?;
-        for n in 0..CHUNKS {
-            let chunk = rest[n * CHUNK..].first_chunk()?;
-            let marks = (places(*chunk, b'"') | places(*chunk, b'\\')).to_bitmask();
-            if marks != 0 {
-                let length = n * CHUNK + marks.trailing_zeros() as usize;
-                if rest[length] != b'"' {
-                    return None;
+    fn word(&mut self) -> Option<&'a [u8]> {
+        let next: &[u8; CHUNK + 1] = self.rest.first_chunk()?;
+        let (b'"', chunk) = next.split_first()? else { return None };
+        let length = plain_length(chunk.first_chunk()?)?;
+        if chunk[length] != b'"' {
+            return None;
+        }
+        self.advance(length + 2);
+        Some(&chunk[..length])
+    }
+
+    /// A string, if the value is one; skips anything else.
+    #[inline(never)]
+    fn any_text(&mut self) -> Result<Option<Text<'a>>> {
+        if self.peek() == Some(b'"') { self.string().map(Some) } else { self.skip_any().map(|()| None) }
+    }
+
+    /// At an opening quote: the string. Ids, times and paths are not much longer than words.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "called from few places, often")]
+    fn string(&mut self) -> Result<Text<'a>> {
+        let inside = self.rest.get(1..).unwrap_or_default();
+        let Some(block) = inside.first_chunk::<BLOCK>() else { return self.last_string() };
+        let (chunks, _): (&[[u8; CHUNK]], _) = block.as_chunks();
+        for (n, chunk) in chunks.iter().enumerate() {
+            if let Some(length) = plain_length(chunk) {
+                let length = n * CHUNK + length;
+                if block[length] != b'"' {
+                    return self.long_inside(n * CHUNK).map(Text::json);
                 }
-                self.at += length + 2;
-                return Some(&rest[..length]);
+                self.advance(length + 2);
+                return Ok(Text::verbatim(&block[..length]));
             }
         }
-        None
+        self.long_inside(BLOCK).map(Text::json)
     }
 
-    /// At an opening quote: the inside of a string that is not short. Ids, times and paths are not much longer.
+    /// At an opening quote near the end of the line: the string. The last bytes are looked at twice.
     #[inline(never)]
-    fn longer_inside(&mut self) -> Result<&'a [u8]> {
-        match self.plain_inside::<3>() {
-            Some(inside) => Ok(inside),
-            None => self.long_inside(),
+    fn last_string(&mut self) -> Result<Text<'a>> {
+        let inside = self.rest.get(1..).unwrap_or_default();
+        let Some(last) = inside.last_chunk() else { return self.long_inside(0).map(Text::json) };
+        let (chunks, rest) = inside.as_chunks();
+        let from = inside.len() - rest.len();
+        let found = chunks.iter().position(|chunk| marks(chunk) != 0);
+        let (from, marks) = match found {
+            Some(n) => (n * CHUNK, marks(&chunks[n])),
+            None => (from, marks(last) >> (CHUNK - rest.len())),
+        };
+        let length = from + marks.trailing_zeros() as usize;
+        if inside.get(length) != Some(&b'"') {
+            return self.long_inside(from).map(Text::json);
         }
+        self.advance(length + 2);
+        Ok(Text::verbatim(&inside[..length]))
     }
 
-    /// At an opening quote: the inside of the string, whatever it holds.
+    /// At an opening quote: the inside of the string, whatever it holds. No quote stands in its first `clear` bytes.
     #[inline(never)]
-    fn long_inside(&mut self) -> Result<&'a [u8]> {
-        let rest = self.bytes.get(self.at + 1..).unwrap_or_default();
-        let (blocks, last) = rest.as_chunks();
-        let mut at = 0;
+    fn long_inside(&mut self, clear: usize) -> Result<&'a [u8]> {
+        let string = self.rest;
+        let mut at = 1 + clear;
+        let (blocks, last) = string.get(at..).unwrap_or_default().as_chunks();
         for block in blocks {
-            let mut quotes = quotes(block);
-            while quotes != 0 {
-                let end = at + quotes.trailing_zeros() as usize;
-                if !escaped(rest, end) {
-                    self.at += end + 2;
-                    return Ok(&rest[..end]);
+            if has_quote(block) {
+                let mut quotes = quotes(block);
+                while quotes != 0 {
+                    let end = at + quotes.trailing_zeros() as usize;
+                    if !escaped(string, end) {
+                        self.advance(end + 1);
+                        return Ok(&string[1..end]);
+                    }
+                    quotes &= quotes - 1;
                 }
-                quotes &= quotes - 1;
             }
             at += BLOCK;
         }
-        let end =
-            memchr::memchr_iter(b'"', last).map(|end| at + end).find(|end| !escaped(rest, *end)).ok_or(Malformed)?;
-        self.at += end + 2;
-        Ok(&rest[..end])
+        let mut quotes = memchr::memchr_iter(b'"', last).map(|quote| at + quote);
+        let end = quotes.find(|quote| !escaped(string, *quote)).ok_or(Malformed)?;
+        self.advance(end + 1);
+        Ok(&string[1..end])
     }
 
     /// A number, `true`, `false` or `null`.
     fn scalar(&mut self) -> Result<()> {
-        let rest = &self.bytes[self.at..];
+        let rest = self.rest;
         let word = match rest.first() {
             Some(b't') if rest.starts_with(b"true") => 4,
             Some(b'f') if rest.starts_with(b"false") => 5,
@@ -384,7 +500,7 @@ impl<'a> Cursor<'a> {
             _ => 0,
         };
         if word > 0 {
-            self.at += word;
+            self.advance(word);
             return Ok(());
         }
         if self.short_number().is_some() {
@@ -412,13 +528,20 @@ impl<'a> Cursor<'a> {
             }
             end += 1 + sign + exponent;
         }
-        self.at += end;
+        self.advance(end);
         Ok(())
     }
 }
 
 /// How many bytes are compared together: what every processor that we build for can.
 const CHUNK: usize = 16;
+
+/// A one in each byte of a word, and the digit.
+const EACH_BYTE: u64 = u64::from_le_bytes([1; 8]);
+const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+
+/// What stands around a key: a brace or a comma, two quotes, and the colon.
+const AROUND_KEY: usize = 4;
 
 /// How many bytes of a long string are looked at together: as many as a word has bits.
 const BLOCK: usize = 4 * CHUNK;
@@ -429,27 +552,56 @@ fn places(chunk: [u8; CHUNK], byte: u8) -> u8x16 {
     u8x16::new(chunk).simd_eq(u8x16::splat(byte))
 }
 
+/// Where quotes and backslashes stand in a chunk: a bit for each place.
+#[inline]
+fn marks(chunk: &[u8; CHUNK]) -> u32 {
+    (places(*chunk, b'"') | places(*chunk, b'\\')).to_bitmask()
+}
+
+/// How many bytes stand before the first quote or backslash of a chunk, if it has one.
+#[inline]
+fn plain_length(chunk: &[u8; CHUNK]) -> Option<usize> {
+    let marks = marks(chunk);
+    (marks != 0).then(|| marks.trailing_zeros() as usize % CHUNK)
+}
+
+/// Where quotes stand in the chunks of a block.
+#[inline]
+fn quotes_by_chunk(block: &[u8; BLOCK]) -> [u8x16; 4] {
+    let (chunks, _) = block.as_chunks();
+    [0, 1, 2, 3].map(|n| places(chunks[n], b'"'))
+}
+
+/// Whether a quote stands in a block.
+#[inline]
+fn has_quote(block: &[u8; BLOCK]) -> bool {
+    let [a, b, c, d] = quotes_by_chunk(block);
+    (a | b | c | d).to_bitmask() != 0
+}
+
 /// Where quotes stand in a block: a bit for each place.
 #[inline]
 fn quotes(block: &[u8; BLOCK]) -> u64 {
-    let (chunks, _) = block.as_chunks();
-    let [a, b, c, d] = [0, 1, 2, 3].map(|n| places(chunks[n], b'"'));
-    if (a | b | c | d).to_bitmask() == 0 {
-        return 0;
-    }
-    let bits = |chunk: u8x16| u64::from(chunk.to_bitmask());
-    bits(a) | bits(b) << 16 | bits(c) << 32 | bits(d) << 48
+    let [a, b, c, d] = quotes_by_chunk(block).map(|chunk| u64::from(chunk.to_bitmask()));
+    a | b << 16 | c << 32 | d << 48
 }
 
-/// Whether a quote of a string is escaped: it stands behind an odd number of backslashes. Looking back from quotes is
-/// cheaper than stopping at every backslash: code has far more line ends than quotes.
+/// Whether a quote of a string is escaped: it stands behind an odd number of backslashes. The string comes with its
+/// opening quote. Looking back from quotes is cheaper than stopping at every backslash: code has far more line ends
+/// than quotes.
 #[inline]
 fn escaped(string: &[u8], quote: usize) -> bool {
-    let mut first = quote;
-    while first > 0 && string[first - 1] == b'\\' {
-        first -= 1;
+    match &string[..quote] {
+        before @ [.., b'\\', b'\\'] => escaped_by_many(before),
+        [.., before] => *before == b'\\',
+        [] => false,
     }
-    (quote - first) % 2 == 1
+}
+
+#[cold]
+#[inline(never)]
+fn escaped_by_many(before: &[u8]) -> bool {
+    before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
 #[cfg(test)]
@@ -472,7 +624,7 @@ mod tests {
                 ends
             });
             let quoted = format!("\"{text}");
-            let inside = Cursor::new(quoted.as_bytes()).inside().ok();
+            let inside = Cursor::new(quoted.as_bytes()).string().ok().map(Text::raw);
             proptest::prop_assert_eq!(inside, end.map(|end| &text.as_bytes()[..end]));
         }
 

@@ -20,7 +20,7 @@ fn said_of(path: &Path) -> BTreeMap<String, String> {
     flatten("", &serde_json::to_value(transcript.reading).unwrap(), &mut said);
     said.insert("role".into(), claude_code::role(path, &transcript.reading, &pieces).name().replace(' ', "-"));
     let words = ledger.words();
-    for (name, words) in [("first_prompt", &words.first_prompt), ("last_answer", &words.last_answer)] {
+    for (name, words) in [("first_prompt", &words.first_prompt), ("last_answer", &ledger.last_answer())] {
         said.extend(words.as_ref().map(|words| (name.to_string(), words.replace(' ', "_"))));
     }
     for (agent, (tokens, _)) in ledger.subagents(prices::shipped()) {

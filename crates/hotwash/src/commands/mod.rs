@@ -6,6 +6,8 @@ mod doctor;
 mod export;
 mod facts;
 mod forget;
+mod prism;
+pub(crate) mod rework;
 mod rubric;
 mod score;
 mod sessions;
@@ -43,6 +45,7 @@ pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit,
         Some(Command::Score(args)) => (args.judge, args.select.since.clone()),
         Some(Command::Sessions(args)) => (None, args.select.since.clone()),
         Some(Command::Export(args)) => (None, args.select.since.clone()),
+        Some(Command::Prism(args)) => (None, args.select.since.clone()),
         Some(_) => (None, None),
     };
     let settings = settings::resolve(global, judge, since, env)?;
@@ -53,6 +56,8 @@ pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit,
         Some(Command::Score(args)) => score::run(&context, &args),
         Some(Command::Sessions(args)) => sessions::run(&context, &args),
         Some(Command::Show(args)) => show::run(&context, &args),
+        Some(Command::Prism(args)) => prism::run(&context, &args),
+        Some(Command::Rework(args)) => rework::run(&context, &args),
         Some(Command::Facts(args)) => facts::run(&context, &args),
         Some(Command::Export(args)) => export::run(&context, &args),
         Some(Command::Rubric(args)) => rubric::run(&context, &args),

@@ -21,10 +21,13 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     // The order of a document must not hang on anything but the sessions.
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
     let counts = Counts::of(&run, &rows, &query)?;
+    let prism = summary::prism(&run, &window, &query)?;
     let exit = run.report();
     if args.json {
         // Session by session: a document of thousands would not fit beside itself in memory.
-        let head = shapes::document(&shapes::head(&run, &window, &counts));
+        let mut head = shapes::head(&run, &window, &counts);
+        head["prism"] = serde_json::json!(prism);
+        let head = shapes::document(&head);
         stdout(&format!("{},\n  \"sessions\": [", head.trim_end().trim_end_matches('}').trim_end()))?;
         for (at, row) in rows.iter().enumerate() {
             let session = shapes::document(&shapes::session(row, &run, args.facts));
@@ -34,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         stdout(if rows.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" })?;
     } else {
         let elapsed = Some(context.started.elapsed());
-        stdout(&summary::draw(&run, screen, &window, &rows, &counts, elapsed))?;
+        stdout(&summary::draw(&run, screen, &window, &rows, &counts, &prism, elapsed))?;
     }
     let Some(bar) = args.fail_under else { return Ok(exit) };
     let grades: Vec<u32> = rows.iter().filter_map(|row| row.grade.as_ref()?.overall.thousandths()).collect();

@@ -11,6 +11,7 @@ use crate::screen::text::{block, fit, fit_path, left, line, right, width, words,
 use crate::shapes;
 use crate::timeline::{self, Moment, Turn, What};
 use hotwash_core::facts::Status;
+use hotwash_core::outcomes::{Booleans, Goal, JudgeStatus, Outcome};
 use hotwash_core::scores::{Grade, Overall, Reading, Value};
 use hotwash_core::sessions::{EventId, SessionKind};
 use hotwash_engine::pipeline::Untold;
@@ -56,6 +57,9 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
         );
     }
     head(&row, &run, screen, &mut out)?;
+    if let Some(outcome) = &row.outcome {
+        self::outcome(outcome, &row, screen, &mut out);
+    }
     if let Some(grade) = &row.grade {
         scores(grade, &run, screen, &mut out);
     }
@@ -140,6 +144,7 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
             let _ = writeln!(out, "{}{lines}", screen.style.quiet(&left(name, 10)));
         }
     };
+    field("summary", line(session.summary.as_str()));
     let agent = match (session.kind, &session.agent) {
         (SessionKind::Subagent, Some(agent)) => format!(" (subagent {})", line(agent)),
         (SessionKind::Subagent, None) => " (subagent)".into(),
@@ -221,6 +226,39 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
         field("", format!("{}{mark}", fit_path(&run.shown_path(other), room.saturating_sub(mark.len()))));
     }
     Ok(())
+}
+
+/// Whether the goal was reached, and how that is known.
+fn outcome(outcome: &Outcome, row: &Row, screen: &Screen, out: &mut String) {
+    let style = screen.style;
+    let intent = outcome.intended.intent;
+    let said = match (outcome.status, outcome.goal) {
+        (JudgeStatus::NoGoal, _) => "no goal was established".to_owned(),
+        (_, Goal::Complete) => format!("{}: goal reached", intent.singular()),
+        (_, Goal::Failed) => format!("{}: goal missed", intent.singular()),
+        (_, Goal::Undecided) => match outcome.probability {
+            Some(probability) => {
+                format!("{}: undecided offline ({:.0} % likely reached)", intent.singular(), probability * 100.0)
+            }
+            None => format!("{}: undecided offline", intent.singular()),
+        },
+    };
+    let _ = writeln!(out, "\n{}  {}", style.heading("OUTCOME"), style.strong(&said));
+    if !outcome.substance.passes() {
+        item_lines("      ", "too little happened for it to count", &[], screen, out);
+    }
+    if row.rework.as_ref().is_some_and(|rework| rework.reworked) {
+        let text = format!("later sessions took it back: hotwash rework {}", row.session.id.short());
+        item_lines("      ", &text, &[], screen, out);
+    }
+    for reason in &outcome.reasons {
+        item_lines("      ", &reason.text, &reason.events, screen, out);
+    }
+    let booleans = Booleans::of(row.session.facts.get());
+    let missing: Vec<String> =
+        booleans.all().iter().filter(|(_, held)| !held.holds).map(|(name, _)| name.replace('_', " ")).collect();
+    let missing = if missing.is_empty() { "all seven hold".into() } else { format!("not: {}", missing.join(", ")) };
+    item_lines("      ", &format!("letter {}; {missing}", booleans.letter()), &[], screen, out);
 }
 
 fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {

@@ -1,5 +1,6 @@
 //! `hotwash` alone: the week on one screen, worst first.
 
+use super::prism::{FEWEST, score, share};
 use super::{Context, project};
 use crate::cli::Select;
 use crate::counts::Counts;
@@ -12,6 +13,7 @@ use crate::screen::text::{fit, left, line, right, width, wrap};
 use crate::screen::{LINES, Screen};
 use crate::timeline;
 use crate::window::Window;
+use hotwash_core::outcomes::Prism;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_core::sessions::EventId;
@@ -31,9 +33,17 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let query = Query { without_facts: true, ..run.query(project(select), false) };
     let (window, rows) = run.sessions(screen, select.until.as_deref(), &query)?;
     let counts = Counts::of(&run, &rows, &query)?;
+    let prism = prism(&run, &window, &query)?;
     let exit = run.report();
-    stdout(&draw(&run, screen, &window, &rows, &counts, Some(context.started.elapsed())))?;
+    stdout(&draw(&run, screen, &window, &rows, &counts, &prism, Some(context.started.elapsed())))?;
     Ok(exit)
+}
+
+/// The PRISM score of the sessions of a window.
+pub(super) fn prism(run: &Run<'_>, window: &Window, query: &Query) -> Result<Prism, Failure> {
+    let judged = run.store.judged(&Query { since: window.since, until: window.until, ..query.clone() })?;
+    let now = super::prism::newest(run)?;
+    Ok(Prism::of(judged.iter().map(|judged| super::prism::input(judged, now))))
 }
 
 /// The summary of some sessions. `elapsed` is left out where the same text must come out again.
@@ -43,6 +53,7 @@ pub(super) fn draw(
     window: &Window,
     rows: &[Row],
     counts: &Counts,
+    prism: &Prism,
     elapsed: Option<Duration>,
 ) -> String {
     let style = screen.style;
@@ -69,6 +80,7 @@ pub(super) fn draw(
         lines.push(String::new());
     }
 
+    headline(prism, screen, &mut lines);
     let mut graded: Vec<(&Row, u32)> = rows.iter().filter_map(|row| Some((row, overall(row)?))).collect();
     graded.sort_by_key(|(row, thousandths)| (*thousandths, std::cmp::Reverse(row.session.to)));
     if graded.is_empty() {
@@ -101,6 +113,37 @@ fn nothing(rows: &[Row], counts: &Counts) -> &'static str {
         (false, _) => "No session here has enough in it to be graded.",
         (true, 0) => "There are no transcripts here; `hotwash doctor` says where they are looked for.",
         (true, _) => "No session is of this time and project; `--since all` looks at everything.",
+    }
+}
+
+/// Did sessions reach their goals, and what would move that.
+fn headline(prism: &Prism, screen: &Screen, lines: &mut Vec<String>) {
+    if prism.decided + prism.undecided == 0 {
+        return;
+    }
+    let (head, rest) = if prism.decided < FEWEST {
+        let has = format!("needs {FEWEST} decided sessions, has {}", prism.decided);
+        let undecided = match prism.undecided {
+            0 => String::new(),
+            n => format!("; {n} undecided offline, a model judge can decide them"),
+        };
+        ("PRISM".to_owned(), format!("{has}{undecided}"))
+    } else {
+        (format!("PRISM  {}", score(prism)), share(prism))
+    };
+    let room = screen.width.saturating_sub(width(&head) + 2);
+    lines.push(format!("{}  {}", screen.style.heading(&head), fit(&rest, room)));
+    let moves: Vec<&str> = prism.moves.iter().map(|a_move| a_move.text.as_str()).collect();
+    if let Some(first) = moves.first() {
+        // As many as stand there whole.
+        let mut text = (*first).to_owned();
+        for next in &moves[1..] {
+            if width(&text) + 2 + width(next) > screen.width.saturating_sub(11) {
+                break;
+            }
+            let _ = write!(text, "; {next}");
+        }
+        lines.push(fit(&format!("  moves    {text}"), screen.width));
     }
 }
 

@@ -102,7 +102,17 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.push_str(word);
+        // Scripts without spaces break anywhere; a path stays whole, so that it can be copied.
+        if word.is_ascii() || word.width() <= columns {
+            line.push_str(word);
+            continue;
+        }
+        for character in word.chars() {
+            if line.width() + character.width().unwrap_or(0) > columns {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(character);
+        }
     }
     lines.push(line);
     lines
@@ -136,6 +146,7 @@ mod tests {
     fn lines_break_between_words() {
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap("", 8), [""]);
+        assert_eq!(wrap("修复登录页面", 8), ["修复登录", "页面"]);
         assert_eq!(wrap("see /a/long/path there", 8), ["see", "/a/long/path", "there"]);
     }
 }

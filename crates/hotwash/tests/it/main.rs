@@ -8,6 +8,7 @@ mod doctor;
 mod export;
 mod facts;
 mod forget;
+mod prism;
 mod rubric;
 mod score;
 mod sessions;

@@ -55,7 +55,9 @@ fn every_key_is_documented() {
     }
     let home = Home::with_examples();
     let mut all = std::collections::BTreeSet::new();
-    for args in [&["score", "--json"][..], &["sessions", "--json"], &["doctor", "--json"]] {
+    for args in
+        [&["score", "--json"][..], &["sessions", "--json"], &["doctor", "--json"], &["prism", "--json", "--by", "week"]]
+    {
         keys(&home.json(args), &mut all);
     }
     let docs = fs::read_to_string(root().join("docs/json.md")).unwrap();

@@ -21,6 +21,7 @@ use super::{Grade, Item, Provenance, Reading, Score, Unscored, Value};
 use crate::facts::{Cited, Facts};
 use crate::rubric::{Dimension, Rubric, Scorer};
 use crate::sessions::EventId;
+use std::sync::Arc;
 
 /// This judge's name.
 pub const JUDGE: &str = "offline";
@@ -34,21 +35,21 @@ pub fn grade(facts: &Facts, rubric: &Rubric) -> Grade {
     let score = |dimension: &Dimension| Score {
         dimension: dimension.name.clone(),
         reading: read(facts, dimension),
-        provenance: provenance.clone(),
+        provenance: Arc::clone(&provenance),
     };
     Grade::of(rubric.dimensions.iter().map(score).collect(), rubric)
 }
 
 /// Where this judge's scores under a rubric come from.
-pub fn provenance(rubric: &Rubric) -> Provenance {
-    Provenance {
+pub fn provenance(rubric: &Rubric) -> Arc<Provenance> {
+    Arc::new(Provenance {
         judge: JUDGE.to_owned(),
         judge_version: VERSION.to_owned(),
         model: None,
         rubric: rubric.id(),
         rubric_hash: rubric.hash(),
         prompt_hash: None,
-    }
+    })
 }
 
 /// What the facts say about one dimension.

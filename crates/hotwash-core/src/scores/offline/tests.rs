@@ -332,10 +332,10 @@ fn older_rubrics_are_served_where_facts_say_something() {
 fn scores_say_where_they_come_from() {
     let rubric = rubric("v2");
     for score in grade(&good(), &rubric).scores {
-        let Provenance { judge, judge_version, model, rubric: id, rubric_hash, prompt_hash } = score.provenance;
+        let Provenance { judge, judge_version, model, rubric: id, rubric_hash, prompt_hash } = &*score.provenance;
         assert_eq!((judge.as_str(), judge_version.as_str()), (JUDGE, VERSION));
-        assert_eq!((model, prompt_hash), (None, None));
-        assert_eq!((id, rubric_hash), (rubric.id(), rubric.hash()));
+        assert_eq!((model, prompt_hash), (&None, &None));
+        assert_eq!((id, rubric_hash), (&rubric.id(), &rubric.hash()));
     }
 }
 

@@ -2,12 +2,20 @@
 
 /// "1 read", "31 reads".
 pub(super) fn count(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", number(n), if n == 1 { "" } else { "s" })
+    let mut out = String::with_capacity(ROOM);
+    push_count(&mut out, n, noun);
+    out
 }
 
 /// "7 of 31 reads repeat": the noun goes by the whole, the verb (one, many) by the part.
 pub(super) fn of(part: u64, whole: u64, noun: &str, verb: (&str, &str)) -> String {
-    format!("{} of {} {}", number(part), count(whole, noun), choose(part, verb))
+    let mut out = String::with_capacity(ROOM);
+    push_number(&mut out, part);
+    out.push_str(" of ");
+    push_count(&mut out, whole, noun);
+    out.push(' ');
+    out.push_str(choose(part, verb));
+    out
 }
 
 /// The word for one or the word for many.
@@ -17,18 +25,33 @@ pub(super) fn choose<'a>(n: u64, (one, many): (&'a str, &'a str)) -> &'a str {
 
 /// "182,400".
 pub(super) fn number(n: u64) -> String {
-    let digits = n.to_string();
-    if digits.len() < 4 {
-        return digits;
-    }
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
+    let mut out = String::new();
+    push_number(&mut out, n);
     out
+}
+
+/// Room for most sentences.
+const ROOM: usize = 80;
+
+fn push_count(out: &mut String, n: u64, noun: &str) {
+    push_number(out, n);
+    out.push(' ');
+    out.push_str(noun);
+    if n != 1 {
+        out.push('s');
+    }
+}
+
+fn push_number(out: &mut String, n: u64) {
+    if n >= 1000 {
+        push_number(out, n / 1000);
+        out.push(',');
+    }
+    let mut unit = if n >= 1000 { 100 } else { 10u64.pow((n % 1000).checked_ilog10().unwrap_or(0)) };
+    while unit > 0 {
+        out.push(char::from(b'0' + (n / unit % 10) as u8));
+        unit /= 10;
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! The one place that knows how this client writes things down: which user records hold a person's words and which are
 //! the client's, what a slash command looks like, how a tool is called. Versions 1.0.17 to 2.1.325.
 
+use super::place::Part;
 use super::record::{Block, Content, Record, Texts};
 use hotwash_core::sessions::{
     ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
@@ -17,13 +18,13 @@ pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mu
         id: EventId(line),
         key,
         at: Timestamp::parse(&plain(record.timestamp)),
-        cwd: record.cwd,
-        version: record.version,
-        session: record.session,
-        branch: record.branch,
-        agent: record.agent,
-        sidechain: record.is_sidechain,
-        headless: record.entrypoint.is("sdk-cli"),
+        cwd: record.place.text(Part::Cwd),
+        version: record.place.text(Part::Version),
+        session: record.place.text(Part::Session),
+        branch: record.place.text(Part::Branch),
+        agent: record.place.text(Part::Agent),
+        sidechain: record.place.is_sidechain,
+        headless: record.place.text(Part::Entrypoint).is("sdk-cli"),
     };
     let mut tell = |kind: Kind<'_>| tell(&Event { origin: &origin, kind });
     match &*plain(record.kind) {
@@ -41,11 +42,11 @@ pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mu
 }
 
 /// The bytes of a text. Copies only where something is escaped, which a client may do with any character.
+#[inline]
 fn plain(text: Text<'_>) -> Cow<'_, [u8]> {
-    if text.raw().contains(&b'\\') {
-        Cow::Owned(text.to_str().into_owned().into_bytes())
-    } else {
-        Cow::Borrowed(text.raw())
+    match text.as_verbatim() {
+        Some(bytes) => Cow::Borrowed(bytes),
+        None => Cow::Owned(text.to_str().into_owned().into_bytes()),
     }
 }
 
@@ -101,7 +102,12 @@ fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
         tell(Kind::ApiError(ApiError::Final(Body::Many(&texts))));
     }
     if !message.id.is_empty() {
-        tell(Kind::Message(Message { key, model: message.model, usage: message.usage, agent: record.agent }));
+        tell(Kind::Message(Message {
+            key,
+            model: message.model,
+            usage: message.usage,
+            agent: record.place.text(Part::Agent),
+        }));
     }
     let blocks = match &message.content {
         Content::Blocks(blocks) => blocks.as_slice(),
@@ -176,7 +182,7 @@ fn user(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
         _ => Body::Many(&texts),
     };
     let foreign = record.origin.is_some_and(|kind| !kind.is("human"));
-    let by_client = record.is_meta || record.is_compact_summary || record.is_sidechain || foreign;
+    let by_client = record.is_meta || record.is_compact_summary || record.place.is_sidechain || foreign;
     let via = if results > 0 { PromptVia::WithResult } else { PromptVia::Typed };
     said(&body, images, via, by_client, tell);
 }
@@ -352,7 +358,7 @@ fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
         Texts::Many(texts) => Body::Many(texts),
     };
     let foreign = record.origin.is_some_and(|kind| !kind.is("human"));
-    said(&body, attachment.images, PromptVia::Queued, foreign || record.is_sidechain, tell);
+    said(&body, attachment.images, PromptVia::Queued, foreign || record.place.is_sidechain, tell);
 }
 
 fn queue(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {

@@ -4,6 +4,7 @@ pub(crate) mod decode;
 pub mod discover;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
+pub(crate) mod place;
 pub mod read;
 pub(crate) mod record;
 

@@ -9,6 +9,7 @@ mod rules;
 mod tests;
 mod tree;
 
+use super::place::Memory;
 use super::read::{Reading, read_line};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::prices;
@@ -42,8 +43,9 @@ pub fn difference(transcript: &[u8]) -> Option<String> {
 /// What the fast path makes of a transcript. Facts are established on the way: they may not panic either.
 pub fn fast(transcript: &[u8]) -> Told {
     let (mut told, mut seen, mut pieces) = (Told::default(), KeySet::default(), Pieces::default());
+    let mut memory = Memory::default();
     for (line, number) in transcript.split(|byte| *byte == b'\n').zip(1..) {
-        read_line(line, number, &mut told.reading, &mut seen, &mut |event| {
+        read_line(line, number, &mut told.reading, &mut seen, &mut memory, &mut |event| {
             told.events.push(show(event));
             pieces.event(event, &ByWords);
         });

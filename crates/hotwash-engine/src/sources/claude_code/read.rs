@@ -1,11 +1,12 @@
 //! Reads a transcript once, line by line, in constant memory, and keeps what it needs to go on when the file grows.
 
 use super::decode;
+use super::place::Memory;
 use super::record::{self, Record};
 use crate::sources::json::Cursor;
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::ByWords;
-use hotwash_core::sessions::{Event, Key, Pieces, Timestamp, copies};
+use hotwash_core::sessions::{Event, EventId, Key, Pieces, Timestamp, copies};
 use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
@@ -64,6 +65,8 @@ pub struct Transcript {
     pub offset: u64,
     line: u32,
     seen: KeySet<Key>,
+    #[serde(skip)]
+    memory: Memory,
 }
 
 impl Transcript {
@@ -80,9 +83,10 @@ impl Transcript {
 
     /// Takes in a line, without its newline.
     pub fn line(&mut self, line: &[u8]) {
-        let Transcript { pieces, reading, seen, .. } = self;
+        let Transcript { pieces, reading, seen, memory, .. } = self;
         self.line += 1;
-        read_line(line, self.line, reading, seen, &mut |event| pieces.event(event, &ByWords));
+        let number = self.line.min(EventId::LAST_LINE);
+        read_line(line, number, reading, seen, memory, &mut |event| pieces.event(event, &ByWords));
     }
 
     /// Reads on to the end. `unfinished` is shown the state before a last line without a newline, which may yet grow.
@@ -130,11 +134,12 @@ pub fn events(input: &mut dyn Read, tell: &mut dyn FnMut(&Event<'_>)) -> io::Res
     let mut window = Window::default();
     let mut lines = Lines::new(&mut window);
     let (mut reading, mut seen, mut number) = (Reading::default(), KeySet::default(), 0);
+    let mut memory = Memory::default();
     loop {
         let line = lines.next(input)?;
         number += 1;
         match line {
-            Line::Whole(line) | Line::Last(line) => read_line(line, number, &mut reading, &mut seen, tell),
+            Line::Whole(line) | Line::Last(line) => read_line(line, number, &mut reading, &mut seen, &mut memory, tell),
             Line::TooLong(_) => {
                 reading.lines += 1;
                 reading.oversized_lines += 1;
@@ -153,13 +158,14 @@ pub fn lines(
 ) -> io::Result<()> {
     let mut cutter = Lines::new(window);
     let (mut reading, mut seen, mut number) = (Reading::default(), KeySet::default(), 0);
+    let mut memory = Memory::default();
     let mut wanted = wanted.iter().copied().peekable();
     while let Some((from, to)) = wanted.peek().copied() {
         let line = cutter.next(input)?;
         number += 1;
         match line {
             Line::Whole(line) | Line::Last(line) if number >= from => {
-                read_line(line, number, &mut reading, &mut seen, tell);
+                read_line(line, number, &mut reading, &mut seen, &mut memory, tell);
             }
             Line::End => break,
             _ => {}
@@ -175,15 +181,16 @@ pub fn lines(
 pub fn records(input: &mut dyn Read) -> io::Result<copies::Records> {
     let mut window = Window::default();
     let mut lines = Lines::new(&mut window);
-    let mut records = Vec::new();
+    let (mut records, mut memory) = (Vec::new(), Memory::default());
     loop {
         match lines.next(input)? {
             Line::Whole(line) | Line::Last(line) => {
                 let (mut cursor, mut record) = (Cursor::new(line), Record::default());
-                while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record).is_ok() {
+                while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record, &mut memory).is_ok() {
                     if !record.uuid.is_empty() {
                         records.push((Key::of(record.uuid), Timestamp::parse(record.timestamp.raw())));
                     }
+                    record = Record::default();
                 }
             }
             Line::TooLong(_) => {}
@@ -198,6 +205,7 @@ pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Ve
     let mut window = Window::default();
     let mut lines = Lines::new(&mut window);
     let (mut ids, mut copied, mut follows) = (Vec::new(), 0, false);
+    let mut memory = Memory::default();
     loop {
         let (Line::Whole(line) | Line::Last(line)) = (match lines.next(input)? {
             Line::TooLong(_) => continue,
@@ -207,7 +215,7 @@ pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Ve
             continue;
         };
         let (mut cursor, mut record) = (Cursor::new(line), Record::default());
-        while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record).is_ok() {
+        while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record, &mut memory).is_ok() {
             let message = &record.message;
             let is_known = |id: Text<'_>| !id.is_empty() && known.contains(&Key::of(id));
             let result = matches!(&message.content, record::Content::Blocks(blocks)
@@ -219,6 +227,7 @@ pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Ve
             if follows {
                 copied = ids.len();
             }
+            record = Record::default();
         }
     }
     ids.truncate(copied);
@@ -231,15 +240,16 @@ pub(crate) fn read_line(
     number: u32,
     reading: &mut Reading,
     seen: &mut KeySet<Key>,
+    memory: &mut Memory,
     tell: &mut dyn FnMut(&Event<'_>),
 ) {
-    let (mut cursor, mut record) = (Cursor::new(line), Record::default());
-    let mut objects = 0;
+    let (mut cursor, mut objects) = (Cursor::new(line), 0);
     while let Some(byte) = cursor.peek() {
         if objects == 0 {
             reading.lines += 1;
         }
-        if byte != b'{' || record::read(&mut cursor, &mut record).is_err() {
+        let mut record = Record::default();
+        if byte != b'{' || record::read(&mut cursor, &mut record, memory).is_err() {
             reading.malformed_lines += 1;
             break;
         }

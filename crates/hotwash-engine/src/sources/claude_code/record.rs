@@ -3,6 +3,7 @@
 //! Which parts matter depends on the record's type, and the type may come last, so every part that any type needs is
 //! noted as it goes by. Noting costs no copy: texts borrow from the line. A key that comes twice counts the second time.
 
+use super::place::{Memory, Part, Place};
 use crate::sources::json::{Cursor, Malformed};
 use hotwash_core::sessions::{Input, Usage};
 use hotwash_core::text::Text;
@@ -16,14 +17,8 @@ pub(crate) struct Record<'a> {
     pub(crate) subtype: Text<'a>,
     pub(crate) uuid: Text<'a>,
     pub(crate) timestamp: Text<'a>,
-    pub(crate) session: Text<'a>,
-    pub(crate) version: Text<'a>,
-    pub(crate) cwd: Text<'a>,
-    pub(crate) branch: Text<'a>,
-    pub(crate) agent: Text<'a>,
-    pub(crate) entrypoint: Text<'a>,
+    pub(crate) place: Place<'a>,
     pub(crate) is_meta: bool,
-    pub(crate) is_sidechain: bool,
     pub(crate) is_compact_summary: bool,
     pub(crate) is_api_error: bool,
     /// The `kind` of the `origin` object, where there is one.
@@ -111,42 +106,71 @@ pub(crate) struct Progress<'a> {
     pub(crate) message: Message<'a>,
 }
 
-/// Reads the record that the cursor stands at.
+/// Reads the record that the cursor stands at into an empty one.
 ///
-/// Keys are told apart by their length first: comparing each with all names would cost more than reading the values.
-pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>) -> Result<()> {
-    *record = Record::default();
-    cursor.object(|cursor, key| {
-        let text = match (key.len(), key) {
-            (3, b"cwd") => &mut record.cwd,
-            (4, b"type") => &mut record.kind,
-            (4, b"uuid") => &mut record.uuid,
-            (4, b"data") => return progress(cursor, &mut record.progress),
-            (6, b"isMeta") => return flag(cursor, &mut record.is_meta),
-            (6, b"origin") => return origin(cursor, &mut record.origin),
-            (7, b"message") => return message(cursor, &mut record.message),
-            (7, b"version") => &mut record.version,
-            (7, b"subtype") => &mut record.subtype,
-            (7, b"agentId") => &mut record.agent,
-            (7, b"content") => &mut record.content,
-            (7, b"aiTitle") => &mut record.ai_title,
-            (9, b"timestamp") => &mut record.timestamp,
-            (9, b"sessionId") => &mut record.session,
-            (9, b"gitBranch") => &mut record.branch,
-            (9, b"operation") => &mut record.operation,
-            (10, b"entrypoint") => &mut record.entrypoint,
-            (10, b"attachment") => return attachment(cursor, &mut record.attachment),
-            (11, b"isSidechain") => return flag(cursor, &mut record.is_sidechain),
-            (11, b"customTitle") => &mut record.custom_title,
-            (13, b"toolUseResult") => return tool_use_result(cursor, &mut record.result),
-            (15, b"compactMetadata") => return compact_trigger(cursor, &mut record.compact_trigger),
-            (16, b"isCompactSummary") => return flag(cursor, &mut record.is_compact_summary),
-            (17, b"isApiErrorMessage") => return flag(cursor, &mut record.is_api_error),
-            _ => return cursor.skip(),
-        };
-        *text = cursor.text()?;
-        Ok(())
-    })
+/// Pairs are first looked for in the order that most records have: comparing with a known key costs less than finding
+/// out which one it is. Other keys are told apart by their length first, which costs less than comparing with each.
+pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory: &mut Memory) -> Result<()> {
+    if !cursor.enter(br#"{"parentUuid":"#) {
+        return cursor.object(|cursor, key| pair(cursor, key, record, memory));
+    }
+    cursor.skip()?;
+    if cursor.pass(br#","isSidechain":"#) {
+        memory.read(cursor, Part::Sidechain, &mut record.place)?;
+    }
+    if cursor.pass(br#","type":"#) {
+        record.kind = cursor.text()?;
+    }
+    if cursor.pass(br#","data":"#) {
+        progress(cursor, &mut record.progress)?;
+    }
+    if cursor.pass(br#","message":"#) {
+        message(cursor, &mut record.message)?;
+    }
+    if cursor.pass(br#","requestId":"#) {
+        cursor.skip()?;
+    }
+    if cursor.pass(br#","type":"#) {
+        record.kind = cursor.text()?;
+    }
+    if cursor.pass(br#","uuid":"#) {
+        record.uuid = cursor.text()?;
+    }
+    if cursor.pass(br#","timestamp":"#) {
+        record.timestamp = cursor.text()?;
+    }
+    cursor.more_pairs(|cursor, key| pair(cursor, key, record, memory))
+}
+
+#[inline(never)]
+fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory: &mut Memory) -> Result<()> {
+    let text = match key.len() {
+        4 if key == b"type" => &mut record.kind,
+        4 if key == b"uuid" => &mut record.uuid,
+        4 if key == b"data" => return progress(cursor, &mut record.progress),
+        6 if key == b"isMeta" => return flag(cursor, &mut record.is_meta),
+        6 if key == b"origin" => return origin(cursor, &mut record.origin),
+        7 if key == b"message" => return message(cursor, &mut record.message),
+        7 if key == b"subtype" => &mut record.subtype,
+        7 if key == b"content" => &mut record.content,
+        7 if key == b"aiTitle" => &mut record.ai_title,
+        9 if key == b"timestamp" => &mut record.timestamp,
+        9 if key == b"operation" => &mut record.operation,
+        10 if key == b"attachment" => return attachment(cursor, &mut record.attachment),
+        11 if key == b"customTitle" => &mut record.custom_title,
+        13 if key == b"toolUseResult" => return tool_use_result(cursor, &mut record.result),
+        15 if key == b"compactMetadata" => return compact_trigger(cursor, &mut record.compact_trigger),
+        16 if key == b"isCompactSummary" => return flag(cursor, &mut record.is_compact_summary),
+        17 if key == b"isApiErrorMessage" => return flag(cursor, &mut record.is_api_error),
+        _ => {
+            return match Part::of(key) {
+                Some(part) => memory.read(cursor, part, &mut record.place),
+                None => cursor.skip(),
+            };
+        }
+    };
+    *text = cursor.text()?;
+    Ok(())
 }
 
 fn flag(cursor: &mut Cursor<'_>, flag: &mut bool) -> Result<()> {
@@ -154,6 +178,7 @@ fn flag(cursor: &mut Cursor<'_>, flag: &mut bool) -> Result<()> {
     Ok(())
 }
 
+#[inline(never)]
 fn origin<'a>(cursor: &mut Cursor<'a>, kind: &mut Option<Text<'a>>) -> Result<()> {
     *kind = None;
     cursor.object_or_skip(|cursor, key| {
@@ -165,6 +190,7 @@ fn origin<'a>(cursor: &mut Cursor<'a>, kind: &mut Option<Text<'a>>) -> Result<()
     })
 }
 
+#[inline(never)]
 fn compact_trigger<'a>(cursor: &mut Cursor<'a>, trigger: &mut Text<'a>) -> Result<()> {
     *trigger = Text::default();
     cursor.object_or_skip(|cursor, key| {
@@ -176,50 +202,100 @@ fn compact_trigger<'a>(cursor: &mut Cursor<'a>, trigger: &mut Text<'a>) -> Resul
     })
 }
 
+#[inline(never)]
 fn message<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
     *message = Message::default();
-    cursor.object_or_skip(|cursor, key| {
-        let text = match key {
-            b"id" => &mut message.id,
-            b"model" => &mut message.model,
-            b"usage" => return usage(cursor, &mut message.usage),
-            b"content" => return content(cursor, &mut message.content),
+    let mut pair = |cursor: &mut Cursor<'a>, key: &[u8]| {
+        let text = match key.len() {
+            2 if key == b"id" => &mut message.id,
+            5 if key == b"model" => &mut message.model,
+            5 if key == b"usage" => return usage(cursor, &mut message.usage),
+            7 if key == b"content" => return content(cursor, &mut message.content),
             _ => return cursor.skip(),
         };
         *text = cursor.text()?;
         Ok(())
-    })
+    };
+    if !cursor.enter(br#"{"model":"#) {
+        return cursor.object_or_skip(pair);
+    }
+    pair(cursor, b"model")?;
+    if cursor.pass(br#","id":"#) {
+        pair(cursor, b"id")?;
+    }
+    if cursor.pass(br#","type":"message","role":"assistant","content":"#) {
+        pair(cursor, b"content")?;
+    }
+    cursor.pass(br#","stop_reason":null,"stop_sequence":null"#);
+    if cursor.pass(br#","usage":"#) {
+        pair(cursor, b"usage")?;
+    }
+    cursor.more_pairs(pair)
 }
 
+/// The pairs that nearly all begin with are looked for in their order, because their keys are long.
+#[inline(never)]
 fn usage(cursor: &mut Cursor<'_>, usage: &mut Usage) -> Result<()> {
     *usage = Usage::default();
-    cursor.object_or_skip(|cursor, key| {
-        let count = match key {
-            b"input_tokens" => &mut usage.input,
-            b"cache_creation_input_tokens" => &mut usage.cache_write,
-            b"cache_read_input_tokens" => &mut usage.cache_read,
-            b"output_tokens" => &mut usage.output,
-            b"speed" => {
-                usage.fast = cursor.text()?.is("fast");
-                return Ok(());
-            }
-            b"cache_creation" => {
-                usage.cache_write_1h = 0;
-                return cursor.object_or_skip(|cursor, key| {
-                    match key {
-                        b"ephemeral_1h_input_tokens" => usage.cache_write_1h = cursor.count()?,
-                        _ => cursor.skip()?,
-                    }
-                    Ok(())
-                });
-            }
-            _ => return cursor.skip(),
-        };
-        *count = cursor.count()?;
-        Ok(())
-    })
+    if !cursor.enter(br#"{"input_tokens":"#) {
+        return cursor.object_or_skip(|cursor, key| usage_pair(cursor, key, usage));
+    }
+    usage.input = cursor.count()?;
+    if cursor.pass(br#","cache_creation_input_tokens":"#) {
+        usage.cache_write = cursor.count()?;
+    }
+    if cursor.pass(br#","cache_read_input_tokens":"#) {
+        usage.cache_read = cursor.count()?;
+    }
+    if cursor.pass(br#","cache_creation":"#) {
+        cache_creation(cursor, usage)?;
+    }
+    if cursor.pass(br#","output_tokens":"#) {
+        usage.output = cursor.count()?;
+    }
+    cursor.pass(br#","service_tier":"standard""#);
+    cursor.pass(br#","inference_geo":"not_available""#);
+    cursor.more_pairs(|cursor, key| usage_pair(cursor, key, usage))
 }
 
+#[inline(never)]
+fn usage_pair(cursor: &mut Cursor<'_>, key: &[u8], usage: &mut Usage) -> Result<()> {
+    let count = match key.len() {
+        12 if key == b"input_tokens" => &mut usage.input,
+        27 if key == b"cache_creation_input_tokens" => &mut usage.cache_write,
+        23 if key == b"cache_read_input_tokens" => &mut usage.cache_read,
+        13 if key == b"output_tokens" => &mut usage.output,
+        5 if key == b"speed" => {
+            usage.fast = cursor.text()?.is("fast");
+            return Ok(());
+        }
+        14 if key == b"cache_creation" => return cache_creation(cursor, usage),
+        _ => return cursor.skip(),
+    };
+    *count = cursor.count()?;
+    Ok(())
+}
+
+fn cache_creation(cursor: &mut Cursor<'_>, usage: &mut Usage) -> Result<()> {
+    usage.cache_write_1h = 0;
+    let mut each = |cursor: &mut Cursor<'_>, key: &[u8]| {
+        match key.len() {
+            25 if key == b"ephemeral_1h_input_tokens" => usage.cache_write_1h = cursor.count()?,
+            _ => cursor.skip()?,
+        }
+        Ok(())
+    };
+    if !cursor.enter(br#"{"ephemeral_5m_input_tokens":"#) {
+        return cursor.object_or_skip(each);
+    }
+    cursor.skip()?;
+    if cursor.pass(br#","ephemeral_1h_input_tokens":"#) {
+        each(cursor, b"ephemeral_1h_input_tokens")?;
+    }
+    cursor.more_pairs(each)
+}
+
+#[inline(never)]
 fn content<'a>(cursor: &mut Cursor<'a>, content: &mut Content<'a>) -> Result<()> {
     *content = Content::None;
     match cursor.peek() {
@@ -248,15 +324,15 @@ fn content<'a>(cursor: &mut Cursor<'a>, content: &mut Content<'a>) -> Result<()>
 
 fn block<'a>(cursor: &mut Cursor<'a>, block: &mut Block<'a>) -> Result<()> {
     cursor.object(|cursor, key| {
-        let text = match key {
-            b"type" => &mut block.kind,
-            b"text" => &mut block.text,
-            b"id" => &mut block.id,
-            b"name" => &mut block.name,
-            b"input" => return input(cursor, &mut block.input),
-            b"tool_use_id" => &mut block.tool_use_id,
-            b"is_error" => return flag(cursor, &mut block.is_error),
-            b"content" => {
+        let text = match key.len() {
+            4 if key == b"type" => &mut block.kind,
+            4 if key == b"text" => &mut block.text,
+            2 if key == b"id" => &mut block.id,
+            4 if key == b"name" => &mut block.name,
+            5 if key == b"input" => return input(cursor, &mut block.input),
+            11 if key == b"tool_use_id" => &mut block.tool_use_id,
+            8 if key == b"is_error" => return flag(cursor, &mut block.is_error),
+            7 if key == b"content" => {
                 block.result = texts(cursor)?.0;
                 return Ok(());
             }
@@ -279,9 +355,9 @@ fn texts<'a>(cursor: &mut Cursor<'a>) -> Result<(Texts<'a>, u32)> {
                 }
                 let (mut kind, mut text) = (Text::default(), Text::default());
                 cursor.object(|cursor, key| {
-                    match key {
-                        b"type" => kind = cursor.text()?,
-                        b"text" => text = cursor.text()?,
+                    match key.len() {
+                        4 if key == b"type" => kind = cursor.text()?,
+                        4 if key == b"text" => text = cursor.text()?,
                         _ => cursor.skip()?,
                     }
                     Ok(())
@@ -308,21 +384,21 @@ fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Result<()> {
     let mut agent = Text::default();
     input.whole = cursor.raw(|cursor| {
         cursor.object_or_skip(|cursor, key| {
-            let text = match key {
-                b"file_path" => &mut input.path,
-                b"notebook_path" => &mut notebook,
-                b"path" => &mut folder,
-                b"command" => &mut input.command,
-                b"pattern" => &mut input.pattern,
-                b"query" => &mut query,
-                b"url" => &mut url,
-                b"skill" => &mut input.which,
-                b"subagent_type" => &mut agent,
-                b"offset" => {
+            let text = match key.len() {
+                9 if key == b"file_path" => &mut input.path,
+                13 if key == b"notebook_path" => &mut notebook,
+                4 if key == b"path" => &mut folder,
+                7 if key == b"command" => &mut input.command,
+                7 if key == b"pattern" => &mut input.pattern,
+                5 if key == b"query" => &mut query,
+                3 if key == b"url" => &mut url,
+                5 if key == b"skill" => &mut input.which,
+                13 if key == b"subagent_type" => &mut agent,
+                6 if key == b"offset" => {
                     input.offset = cursor.integer()?;
                     return Ok(());
                 }
-                b"limit" => {
+                5 if key == b"limit" => {
                     input.limit = cursor.integer()?;
                     return Ok(());
                 }
@@ -339,20 +415,21 @@ fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Result<()> {
     Ok(())
 }
 
+#[inline(never)]
 fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
     *result = ToolUseResult::default();
     cursor.object_or_skip(|cursor, key| {
-        match key {
-            b"filePath" => result.path = cursor.text()?,
-            b"type" => result.kind = cursor.text()?,
-            b"content" => result.content = cursor.text_if()?,
-            b"agentId" => result.agent = cursor.text()?,
-            b"structuredPatch" => {
+        match key.len() {
+            8 if key == b"filePath" => result.path = cursor.text()?,
+            4 if key == b"type" => result.kind = cursor.text()?,
+            7 if key == b"content" => result.content = cursor.text_if()?,
+            7 if key == b"agentId" => result.agent = cursor.text()?,
+            15 if key == b"structuredPatch" => {
                 result.patch.clear();
                 cursor.array_or_skip(|cursor| {
                     let earlier = result.patch.len();
-                    cursor.object_or_skip(|cursor, key| match key {
-                        b"lines" => {
+                    cursor.object_or_skip(|cursor, key| match key.len() {
+                        5 if key == b"lines" => {
                             result.patch.truncate(earlier);
                             cursor.array_or_skip(|cursor| {
                                 result.patch.extend(cursor.text_if()?);
@@ -363,11 +440,11 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) 
                     })
                 })?;
             }
-            b"file" => {
+            4 if key == b"file" => {
                 result.lines_read = None;
                 cursor.object_or_skip(|cursor, key| {
-                    match key {
-                        b"numLines" => result.lines_read = cursor.count_if()?,
+                    match key.len() {
+                        8 if key == b"numLines" => result.lines_read = cursor.count_if()?,
                         _ => cursor.skip()?,
                     }
                     Ok(())
@@ -379,31 +456,33 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) 
     })
 }
 
+#[inline(never)]
 fn attachment<'a>(cursor: &mut Cursor<'a>, attachment: &mut Attachment<'a>) -> Result<()> {
     *attachment = Attachment::default();
     cursor.object_or_skip(|cursor, key| {
-        match key {
-            b"type" => attachment.kind = cursor.text()?,
-            b"commandMode" => attachment.mode = cursor.text()?,
-            b"prompt" => (attachment.prompt, attachment.images) = texts(cursor)?,
+        match key.len() {
+            4 if key == b"type" => attachment.kind = cursor.text()?,
+            11 if key == b"commandMode" => attachment.mode = cursor.text()?,
+            6 if key == b"prompt" => (attachment.prompt, attachment.images) = texts(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())
     })
 }
 
+#[inline(never)]
 fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<()> {
     *progress = Progress::default();
     cursor.object_or_skip(|cursor, key| {
-        match key {
-            b"type" => progress.kind = cursor.text()?,
-            b"agentId" => progress.agent = cursor.text()?,
-            b"message" => {
+        match key.len() {
+            4 if key == b"type" => progress.kind = cursor.text()?,
+            7 if key == b"agentId" => progress.agent = cursor.text()?,
+            7 if key == b"message" => {
                 (progress.message_kind, progress.message) = Default::default();
                 cursor.object_or_skip(|cursor, key| {
-                    match key {
-                        b"type" => progress.message_kind = cursor.text()?,
-                        b"message" => message_head(cursor, &mut progress.message)?,
+                    match key.len() {
+                        4 if key == b"type" => progress.message_kind = cursor.text()?,
+                        7 if key == b"message" => message_head(cursor, &mut progress.message)?,
                         _ => cursor.skip()?,
                     }
                     Ok(())
@@ -419,10 +498,10 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
 fn message_head<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
     *message = Message::default();
     cursor.object_or_skip(|cursor, key| {
-        let text = match key {
-            b"id" => &mut message.id,
-            b"model" => &mut message.model,
-            b"usage" => return usage(cursor, &mut message.usage),
+        let text = match key.len() {
+            2 if key == b"id" => &mut message.id,
+            5 if key == b"model" => &mut message.model,
+            5 if key == b"usage" => return usage(cursor, &mut message.usage),
             _ => return cursor.skip(),
         };
         *text = cursor.text()?;

@@ -13,6 +13,7 @@ use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::IntoDeserializer as _;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// The columns of a row, in the order in which [`Store::row`] reads them.
 const SELECT_ROW: &str = "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms,
@@ -230,7 +231,7 @@ impl Store {
     }
 
     /// Where the offline judge's grades under a rubric come from, and the number it is kept under.
-    fn offline(&self, rubric_hash: &str) -> Result<Option<(i64, Provenance)>> {
+    fn offline(&self, rubric_hash: &str) -> Result<Option<(i64, Arc<Provenance>)>> {
         self.read(|connection| {
             let sql = "SELECT id, rubric, rubric_hash, judge, judge_version, model, prompt_hash FROM origins
                        WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3";
@@ -246,7 +247,7 @@ impl Store {
                         rubric_hash: row.get(2)?,
                         prompt_hash: some(row.get(6)?),
                     };
-                    Ok((row.get(0)?, provenance))
+                    Ok((row.get(0)?, Arc::new(provenance)))
                 })
                 .optional()
         })
@@ -255,7 +256,7 @@ impl Store {
     fn row(
         &self,
         row: &rusqlite::Row<'_>,
-        provenance: Option<&Provenance>,
+        provenance: Option<&Arc<Provenance>>,
         without_facts: bool,
     ) -> rusqlite::Result<Row> {
         fn json<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
@@ -281,7 +282,7 @@ impl Store {
             (Some(readings), Some(provenance)) => {
                 let readings: Vec<(String, Reading)> =
                     serde_json::from_str(readings).map_err(|error| json_error(&error))?;
-                let score = |(dimension, reading)| Score { dimension, reading, provenance: provenance.clone() };
+                let score = |(dimension, reading)| Score { dimension, reading, provenance: Arc::clone(provenance) };
                 Some(Grade { scores: readings.into_iter().map(score).collect(), overall: json(row, 11)? })
             }
             _ => None,

@@ -1,0 +1,41 @@
+//! What a command does, all that facts ask of it at once: its text is cut up a single time.
+
+use serde::{Deserialize, Serialize};
+
+use super::classify::{file_operation, git_commit, loads_skill, mutates_files};
+use super::runs::{Run, runs};
+use super::split::segments;
+
+/// What a command does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// Its text.
+    pub text: Box<str>,
+    /// It does a file tool's job.
+    pub file_operation: bool,
+    /// It reads a skill.
+    pub loads_skill: bool,
+    /// It commits.
+    pub commits: bool,
+    /// It writes files.
+    pub mutates_files: bool,
+    /// The test, build and linter runs in it, in order.
+    pub runs: Vec<Run>,
+}
+
+impl Command {
+    /// Reads a command's text.
+    pub fn read(text: &str) -> Command {
+        let segments = segments(text);
+        let mut found = Vec::new();
+        runs(&segments, &mut |kind, runner, masked| found.push(Run::new(kind, runner, masked)));
+        Command {
+            text: text.into(),
+            file_operation: file_operation(&segments),
+            loads_skill: loads_skill(&segments),
+            commits: git_commit(&segments),
+            mutates_files: mutates_files(&segments),
+            runs: found,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Where a record was made, which clients write alike in line after line.
+//!
+//! A run of such pairs is remembered: its bytes, and where in them the values are. Where the same bytes come again, they
+//! are compared as a whole and not read again. The same bytes at the same place of the grammar mean the same: a run
+//! begins behind a key of a record and ends with the quote that closes a string.
+
+use crate::sources::json::{Cursor, Malformed};
+use hotwash_core::text::Text;
+
+type Result<T> = std::result::Result<T, Malformed>;
+
+/// A pair that says where a record was made, or one that stands among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Session,
+    Version,
+    Cwd,
+    Branch,
+    Agent,
+    Entrypoint,
+    /// Told apart from the texts, being a flag.
+    Sidechain,
+    /// Of no interest here.
+    Other,
+}
+
+/// How many parts are texts: they come first.
+const TEXTS: usize = Part::Entrypoint as usize + 1;
+
+impl Part {
+    /// The part under this key.
+    #[inline]
+    pub(crate) fn of(key: &[u8]) -> Option<Part> {
+        Some(match key.len() {
+            3 if key == b"cwd" => Part::Cwd,
+            4 if key == b"slug" => Part::Other,
+            7 if key == b"version" => Part::Version,
+            7 if key == b"agentId" => Part::Agent,
+            8 if key == b"userType" => Part::Other,
+            9 if key == b"sessionId" => Part::Session,
+            9 if key == b"gitBranch" => Part::Branch,
+            10 if key == b"entrypoint" => Part::Entrypoint,
+            10 if key == b"session_id" => Part::Other,
+            11 if key == b"isSidechain" => Part::Sidechain,
+            _ => return None,
+        })
+    }
+}
+
+/// Where a record was made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place<'a> {
+    texts: [Text<'a>; TEXTS],
+    pub(crate) is_sidechain: bool,
+}
+
+impl<'a> Place<'a> {
+    /// A part that is a text.
+    #[inline]
+    pub(crate) fn text(&self, part: Part) -> Text<'a> {
+        self.texts.get(part as usize).copied().unwrap_or_default()
+    }
+
+    fn set(&mut self, part: Part, value: Text<'a>) {
+        if let Some(text) = self.texts.get_mut(part as usize) {
+            *text = value;
+        }
+    }
+}
+
+/// The run that came last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory {
+    first: Option<Part>,
+    /// From behind the first key to the end of the last value.
+    bytes: Vec<u8>,
+    is_sidechain: Option<bool>,
+    /// Where in the bytes texts begin and end.
+    texts: Vec<(Part, usize, usize)>,
+}
+
+impl Memory {
+    /// Reads the value of a part, and the parts right behind it where they are known.
+    #[inline]
+    pub(crate) fn read<'a>(&mut self, cursor: &mut Cursor<'a>, first: Part, place: &mut Place<'a>) -> Result<()> {
+        let from = cursor.rest();
+        if self.first != Some(first) || !cursor.pass(&self.bytes) {
+            return self.learn(cursor, first, place);
+        }
+        let bytes = cursor.since(from);
+        for &(part, from, to) in &self.texts {
+            place.set(part, Text::verbatim(bytes.get(from..to).unwrap_or_default()));
+        }
+        place.is_sidechain = self.is_sidechain.unwrap_or(place.is_sidechain);
+        Ok(())
+    }
+
+    /// Reads parts and remembers them, up to one that cannot be remembered.
+    #[inline(never)]
+    fn learn<'a>(&mut self, cursor: &mut Cursor<'a>, first: Part, place: &mut Place<'a>) -> Result<()> {
+        let from = cursor.rest();
+        let (mut next, mut flag) = (first, None);
+        if first == Part::Sidechain {
+            place.is_sidechain = cursor.is_true()?;
+            flag = Some(place.is_sidechain);
+            // Newer clients put other pairs behind this one. By itself it is not worth remembering.
+            match cursor.next_if(Part::of) {
+                Some(part) => next = part,
+                None => return Ok(()),
+            }
+        }
+        self.first = None;
+        self.texts.clear();
+        loop {
+            if next == Part::Sidechain {
+                place.is_sidechain = cursor.is_true()?;
+                return Ok(());
+            }
+            let value = cursor.text_if()?;
+            place.set(next, value.unwrap_or_default());
+            let Some(text) = value.and_then(Text::as_verbatim) else { return Ok(()) };
+            let to = cursor.since(from).len() - 1; // before the closing quote
+            if (next as usize) < TEXTS {
+                self.texts.push((next, to - text.len(), to));
+            }
+            (self.first, self.is_sidechain) = (Some(first), flag);
+            self.bytes.clear();
+            self.bytes.extend_from_slice(cursor.since(from));
+            match cursor.next_if(Part::of) {
+                Some(part) => next = part,
+                None => return Ok(()),
+            }
+        }
+    }
+}

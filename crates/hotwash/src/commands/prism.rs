@@ -1,0 +1,211 @@
+//! `hotwash prism`: the share of sessions that crushed their goal, with everything that stands behind it.
+
+use super::{Context, project};
+use crate::cli::{By, Prism as Args};
+use crate::errors::{Exit, Failure};
+use crate::run::{Input, Run};
+use crate::screen::numbers::count;
+use crate::screen::text::{fit, left, line, right, width, wrap};
+use crate::screen::{Screen, stdout};
+use crate::shapes;
+use crate::window::Window;
+use hotwash_core::outcomes::prism::{Prism, PrismInput, iso_week, provisional};
+use hotwash_core::outcomes::{self};
+use hotwash_core::scores::offline;
+use hotwash_core::sessions::Timestamp;
+use hotwash_engine::stores::{Judged, Query};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// With fewer decided sessions a headline would say more than is known.
+pub(super) const FEWEST: u64 = 8;
+/// How many things that would move the score are listed.
+const MOVES: usize = 6;
+
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
+    let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
+    let screen = &context.screen;
+    let (window, judged, now) = judged(&run, screen, args)?;
+    let all = Prism::of(judged.iter().map(|judged| input(judged, now)));
+    let groups = args.by.map(|by| (by, grouped(&judged, by, now)));
+    let exit = run.report();
+    if args.json {
+        let mut document = json!({
+            "version": shapes::VERSION,
+            "window": { "since": shapes::moment(window.since), "until": shapes::moment(window.until) },
+            "judge": { "name": offline::JUDGE, "version": outcomes::VERSION },
+            "example": run.example,
+            "prism": all,
+        });
+        if let Some((by, groups)) = groups {
+            document["by"] = json!(by.name());
+            document["groups"] = groups.into_iter().map(|(key, prism)| json!({ "key": key, "prism": prism })).collect();
+        }
+        stdout(&shapes::document(&document))?;
+        return Ok(exit);
+    }
+    let mut out = String::new();
+    let example = if run.example { ", the made-up example week" } else { "" };
+    let head = format!("PRISM     {}{example}", window.words);
+    let _ = writeln!(out, "{}\n", screen.style.heading(&fit(&head, screen.width)));
+    whole(&all, screen, &mut out);
+    if let Some((by, groups)) = &groups {
+        table(*by, groups, screen, &mut out);
+    }
+    moves(&all, screen, &mut out);
+    let more = if args.by.is_none() { "prism --by intent | " } else { "" };
+    let _ = writeln!(
+        out,
+        "\nnext: {}",
+        screen.style.command(&format!("hotwash {more}sessions --why | show ID | rework ID"))
+    );
+    screen.page(&out)?;
+    Ok(exit)
+}
+
+/// The sessions of the window, and the moment by which they are old enough: the end of the newest there is.
+fn judged(run: &Run<'_>, screen: &Screen, args: &Args) -> Result<(Window, Vec<Judged>, Timestamp), Failure> {
+    let query = run.query(project(&args.select), false);
+    let since = run.settings.since.value.as_str();
+    let window = Window::of(since, args.select.until.as_deref(), &screen.clock, &run.store, &query)?;
+    let judged = run.store.judged(&Query { since: window.since, until: window.until, ..query })?;
+    Ok((window, judged, newest(run)?))
+}
+
+/// The end of the newest session: what is younger than the rework window is so by then.
+pub(super) fn newest(run: &Run<'_>) -> Result<Timestamp, Failure> {
+    Ok(run.store.newest(&Query::default())?.unwrap_or(Timestamp(0)))
+}
+
+/// A session as the score takes it.
+pub(super) fn input(judged: &Judged, now: Timestamp) -> PrismInput<'_> {
+    let provisional = judged.to.is_some_and(|to| provisional(to, now));
+    PrismInput { outcome: &judged.outcome, rework: judged.reworked, provisional }
+}
+
+fn grouped(judged: &[Judged], by: By, now: Timestamp) -> BTreeMap<String, Prism> {
+    Prism::by(judged.iter().map(|judged| {
+        let key = match by {
+            By::Project => judged.project.as_str().to_owned(),
+            By::Week => judged.to.map_or_else(|| "no date".into(), iso_week),
+            By::Model if judged.model.is_empty() => "no model".into(),
+            By::Model => judged.model.clone(),
+            By::Agent => "Claude Code".into(),
+            By::Intent => judged.outcome.intended.intent.name().into(),
+        };
+        (key, input(judged, now))
+    }))
+}
+
+/// "58 [47-68]", or a dash where nothing was decided.
+pub(super) fn score(prism: &Prism) -> String {
+    ranged(prism.score, prism.interval)
+}
+
+fn ranged(score: Option<f64>, interval: Option<(f64, f64)>) -> String {
+    match score.zip(interval) {
+        Some((score, (low, high))) => format!("{score:.0} [{low:.0}-{high:.0}]"),
+        None => "-".into(),
+    }
+}
+
+/// "61 of 95 decided offline; a model judge decides the rest".
+pub(super) fn share(prism: &Prism) -> String {
+    let goals = prism.decided + prism.undecided;
+    let rest = if prism.undecided > 0 { "; a model judge decides the rest" } else { "" };
+    format!("{} of {goals} decided offline{rest}", prism.decided)
+}
+
+fn whole(prism: &Prism, screen: &Screen, out: &mut String) {
+    let style = screen.style;
+    let head = format!("{}  {}", style.strong(&score(prism)), share(prism));
+    let _ = writeln!(out, "{head}");
+    let mut said = |name: &str, text: String| {
+        for (at, text) in wrap(&text, screen.width.saturating_sub(12)).iter().enumerate() {
+            let name = if at == 0 { name } else { "" };
+            let _ = writeln!(out, "  {}{text}", style.quiet(&left(name, 10)));
+        }
+    };
+    said("crushed", format!("{} of {} decided sessions reached their goal and kept it", prism.crushed, prism.decided));
+    if let Some((low, high)) = prism.bounds {
+        said("bounds", format!("{low:.0} if every undecided one had failed, {high:.0} if every one had crushed"));
+    }
+    let explicit = &prism.explicit;
+    said(
+        "explicit",
+        format!("{} with silent completions counted as not complete", ranged(explicit.score, explicit.interval)),
+    );
+    if prism.reworked > 0 {
+        said("rework", format!("{} reached the goal and were taken back later", count(prism.reworked, "session")));
+    }
+    if prism.provisional > 0 {
+        said(
+            "early",
+            format!(
+                "{} of {} are younger than two weeks: later work may take them back",
+                prism.provisional, prism.decided
+            ),
+        );
+    }
+    let left_out: Vec<String> = [
+        (prism.without_substance, "without substance"),
+        (prism.no_goal, "without a goal"),
+        (prism.judge_failed, "whose judge failed"),
+        (prism.skipped, "not judged"),
+    ]
+    .iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, why)| format!("{n} {why}"))
+    .collect();
+    let left_out = if left_out.is_empty() { "none".into() } else { left_out.join(", ") };
+    said("left out", format!("{left_out}; {} in all", count(prism.sessions, "session")));
+}
+
+fn table(by: By, groups: &BTreeMap<String, Prism>, screen: &Screen, out: &mut String) {
+    let shown = |key: &str| match by {
+        By::Intent => key.replace('_', " "),
+        _ => line(key),
+    };
+    let room = screen.width.saturating_sub(52);
+    let wide = groups.keys().map(|key| width(&shown(key))).max().unwrap_or(0).clamp(8, room.max(8));
+    let head = format!(
+        "{} {} {} {} {} {}",
+        left(by.name(), wide + 1),
+        left("PRISM", 12),
+        right("crushed", 7),
+        right("decided", 8),
+        right("undecided", 10),
+        right("sessions", 9)
+    );
+    let _ = writeln!(out, "\n{}", screen.style.heading(&head));
+    let mut rows: Vec<(&String, &Prism)> = groups.iter().collect();
+    if by != By::Week {
+        rows.sort_by_key(|(_, prism)| std::cmp::Reverse(prism.sessions));
+    }
+    for (key, prism) in rows {
+        let _ = writeln!(
+            out,
+            " {} {} {} {} {} {}",
+            left(&fit(&shown(key), wide), wide),
+            left(&score(prism), 12),
+            right(&prism.crushed.to_string(), 7),
+            right(&prism.decided.to_string(), 8),
+            right(&prism.undecided.to_string(), 10),
+            right(&prism.sessions.to_string(), 9)
+        );
+    }
+}
+
+fn moves(prism: &Prism, screen: &Screen, out: &mut String) {
+    if prism.moves.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", screen.style.heading("WHAT WOULD MOVE IT"));
+    for a_move in prism.moves.iter().take(MOVES) {
+        let _ = writeln!(out, " {}", fit(&a_move.text, screen.width.saturating_sub(1)));
+    }
+    if prism.moves.len() > MOVES {
+        let _ = writeln!(out, " and {} more kinds; --json has all", prism.moves.len() - MOVES);
+    }
+}
