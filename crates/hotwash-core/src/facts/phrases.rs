@@ -229,7 +229,7 @@ mod tests {
         let phrases = Phrases::new(&["[a]\nen it works | it | étape\nja 動かない | prを作成"], |_| Some(()));
         let found = |words: &str| {
             let mut found = Vec::new();
-            phrases.find(words, |it| found.push(&words[it.start..it.end]));
+            phrases.find(words, |it| found.push(words.get(it.start..it.end).unwrap()));
             found.join(",")
         };
         for (words, expected) in [

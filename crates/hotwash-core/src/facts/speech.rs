@@ -244,7 +244,11 @@ fn note_error(line: &str, speech: &mut Speech<'_>) {
 
 /// Words with plain apostrophes, and in lower case where that takes more than ASCII.
 pub(super) fn plain(words: &str) -> Cow<'_, str> {
-    if words.is_ascii() { Cow::Borrowed(words) } else { Cow::Owned(words.to_lowercase().replace('’', "'")) }
+    // What is not ASCII is mostly a dash, a tick or a script without cases.
+    if words.is_ascii() || !words.chars().any(|c| c == '’' || !c.is_ascii() && c.is_uppercase()) {
+        return Cow::Borrowed(words);
+    }
+    Cow::Owned(words.to_lowercase().replace('’', "'"))
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ fn only_the_persons_own_words_state_the_intent() {
 fn what_was_done_breaks_the_tie_between_small_and_big() {
     let add = "e1 user  add a timeout option\n";
     assert_eq!(intent(&format!("{add} e2 Edit  a.rs -a +b +c\n e3 ok")), Intent::SmallChange);
-    let lines: String = (0..40).map(|line| format!(" +line {line}")).collect();
+    let lines = " +another line".repeat(40);
     assert_eq!(intent(&format!("{add} e2 Edit  a.rs{lines}\n e3 ok")), Intent::Feature);
 }
 

@@ -584,18 +584,21 @@ fn edits_are_judged_by_runs_after_them() {
 
 #[test]
 fn errors_decide_a_level() {
-    let errors = |calls, errors: &[u32], streak, left: &[u32]| Facts {
-        tools: ToolFacts {
-            tool_calls: calls,
-            tool_errors: cited(errors),
-            longest_error_streak: streak,
-            retries: cited(&[4]),
-            ..ToolFacts::default()
-        },
-        ending: EndingFacts { unresolved_errors: cited(left), ..EndingFacts::default() },
-        ..Facts::default()
+    let errors = |calls, errors: &[u32], streak, left: &[u32]| {
+        let facts = Facts {
+            tools: ToolFacts {
+                tool_calls: calls,
+                tool_errors: cited(errors),
+                longest_error_streak: streak,
+                retries: cited(&[4]),
+                ..ToolFacts::default()
+            },
+            ending: EndingFacts { unresolved_errors: cited(left), ..EndingFacts::default() },
+            ..Facts::default()
+        };
+        line(&facts, "error_handling")
     };
-    let lines: Vec<String> = vec![
+    let lines = [
         errors(4, &[], 0, &[]),
         errors(5, &[], 0, &[]),
         errors(11, &[3, 5], 1, &[]),
@@ -604,10 +607,7 @@ fn errors_decide_a_level() {
         errors(40, &[3, 5, 7, 9], 4, &[]),
         errors(40, &[3, 5], 1, &[5]),
         errors(40, &[3, 5, 7], 1, &[7]),
-    ]
-    .iter()
-    .map(|facts| line(facts, "error_handling"))
-    .collect();
+    ];
     assert_snapshot!(lines.join("\n"), @"
     error_handling unscored: no error in 4 tool calls; 5 are needed to say anything
     error_handling prevented
