@@ -275,7 +275,7 @@ pub(crate) struct Rework {
     pub(crate) id: String,
     /// Also ask the git repository whether the work was reverted or is gone [default: the session's folder]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "")]
-    pub(crate) git: Option<PathBuf>,
+    pub(crate) git: Option<String>,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,

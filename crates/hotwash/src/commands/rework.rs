@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
     let screen = &context.screen;
     let row = show::find(&run, &args.id)?;
-    let git = args.git.as_ref().map(|folder| ask_git(context, &run, &row, folder)).transpose()?;
+    let git = args.git.as_ref().map(|folder| ask_git(context, &run, &row, Path::new(folder))).transpose()?;
     let exit = run.report();
     if args.json {
         let mut document = json!({ "version": shapes::VERSION, "session": row.session.id, "rework": shape(&row) });
