@@ -7,7 +7,7 @@ use hotwash_engine::stores::Row;
 use std::collections::BTreeMap;
 
 /// Facts that lift a level: that there is a higher one yet takes nothing away.
-const SPEAKS_FOR: &[&str] = &["completion_signals", "verified"];
+const SPEAKS_FOR: &[&str] = &["completion_signals", "verified", "commit_requests", "go_aheads", "plans_approved"];
 
 /// A deduction.
 #[derive(Clone, Debug)]
@@ -82,14 +82,19 @@ pub(crate) fn costs<'a>(rows: &[&'a Row], rubric: &Rubric) -> Vec<Cost<'a>> {
 /// A fact that costs points, in a few words that hold for any number of sessions.
 pub(crate) fn label(fact: &str) -> String {
     let words = match fact {
+        "abandonment_signals" => "you gave it up",
         "bash_file_ops" => "file work done in the shell",
         "compactions_auto" => "context ran full, compacted",
+        "edit_calls_ok" => "nothing was changed",
         "edits_refused_unread" => "edits refused, file not read",
         "edits_without_prior_read" => "edited files it had not read",
         "ended_on_api_error" => "ended on a failed request",
         "ended_on_open_calls" => "ended on an open tool call",
+        "ended_without_answer" => "cut off in the middle",
         "ended_red" => "the last run was red",
-        "failure_signals" => "you complained or gave up",
+        "followed_by" => "you complained afterwards",
+        "frustration_signals" => "you complained",
+        "iteration_loop" => "went round in circles",
         "large_reads" => "large files read whole",
         "longest_error_streak" => "same call failed over and over",
         "missed_parallel" => "calls made one by one",
@@ -100,6 +105,7 @@ pub(crate) fn label(fact: &str) -> String {
         "skills_by_shell" => "skills read through the shell",
         "tool_errors" => "tool calls failed",
         "unbacked_claims" => "claimed success, no green run",
+        "unresolved_error_signals" => "ended on an error",
         "unresolved_errors" => "errors left at the end",
         "verified" => "no green run after last change",
         "wasteful_rereads" => "unchanged files read again",

@@ -31,14 +31,17 @@ fn claimed(words: &str) -> Option<(Claim, &'static str)> {
             _ => None,
         })
     });
-    let mut done = None;
-    for found in PHRASES.find(words).filter(|found| !turned_round(words, found.start)) {
-        match found.meaning {
-            Claim::Checked => return Some((Claim::Checked, found.phrase)),
-            Claim::Done => done = Some((Claim::Done, found.phrase)),
+    let (mut checked, mut done) = (None, None);
+    PHRASES.find(words, |found| {
+        let first = match found.meaning {
+            Claim::Checked => &mut checked,
+            Claim::Done => &mut done,
+        };
+        if first.is_none() && !turned_round(words, found.start) {
+            *first = Some((found.meaning, found.phrase));
         }
-    }
-    done
+    });
+    checked.or(done)
 }
 
 /// What the last words of a session say of its result, as the phrases that say it.
@@ -70,12 +73,10 @@ pub fn closing(words: &str) -> Closing {
     });
     let words = &plain(words);
     let mut closing = Closing { claim: claimed(words).map(|(_, phrase)| phrase), ..Closing::default() };
-    for found in PHRASES.find(words) {
-        match found.meaning {
-            Says::Excuse => closing.excuse = closing.excuse.or(Some(found.phrase)),
-            Says::Admission => closing.admission = closing.admission.or(Some(found.phrase)),
-        }
-    }
+    PHRASES.find(words, |found| match found.meaning {
+        Says::Excuse => closing.excuse = closing.excuse.or(Some(found.phrase)),
+        Says::Admission => closing.admission = closing.admission.or(Some(found.phrase)),
+    });
     closing.asks = words
         .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"'))
         .ends_with(['?', '？']);

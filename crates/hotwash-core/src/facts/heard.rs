@@ -5,7 +5,7 @@
 //! "look at") yields to what is asked beside it. Of several sentences, one that wants work done outweighs one that
 //! wants to know.
 
-use super::phrases::{Found, Phrases, bare, before, behind, sentence_before, turned_round};
+use super::phrases::{Found, Phrases, among, bare, before, behind, sentence_ends, turned_round, words_before};
 use super::speech::Speech;
 use std::sync::LazyLock;
 
@@ -112,6 +112,8 @@ pub struct Heard {
     pub symptom: bool,
     /// How it takes what was done.
     pub reaction: Option<Reaction>,
+    /// It takes note of what was done, and says nothing else.
+    pub acknowledged: bool,
     /// It gives leave to do what was proposed.
     pub go_ahead: bool,
     /// It wants the work committed, pushed or put up for merging.
@@ -125,6 +127,7 @@ pub struct Heard {
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
     Reaction(Reaction),
+    Acknowledged,
     GoAhead,
     Commit,
     TestsLater,
@@ -145,6 +148,7 @@ impl Meaning {
             "broken" => Meaning::Reaction(Reaction::Broken),
             "corrected" => Meaning::Reaction(Reaction::Corrected),
             "abandoned" => Meaning::Reaction(Reaction::Abandoned),
+            "acknowledged" => Meaning::Acknowledged,
             "go_ahead" => Meaning::GoAhead,
             "commit" => Meaning::Commit,
             "tests_later" => Meaning::TestsLater,
@@ -159,6 +163,8 @@ impl Meaning {
 const SHORT: usize = 160;
 /// "Thanks" at the end of a request is a courtesy; at its beginning it is a word on what was done.
 const OPENING_BYTES: usize = 40;
+/// An "ok" with more behind it is about that.
+const TERSE: usize = 24;
 /// Leave to go on and wishes to commit are short, too.
 const BRIEF: usize = 240;
 
@@ -172,36 +178,36 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
     let mut complaint: Option<Reaction> = None;
     let (mut accepted, mut hands_off) = (None, false);
     let mut cues = Vec::new();
-    for found in MEANINGS.find(words) {
-        match found.meaning {
-            Meaning::Reaction(Reaction::Abandoned) if turned_round(words, found.start) => {}
-            Meaning::Reaction(Reaction::Accepted) => {
-                if short && accepted.is_none() && accepts(words, &found) {
-                    accepted = Some(found.start);
-                }
+    MEANINGS.find(words, |found| match found.meaning {
+        Meaning::Reaction(Reaction::Abandoned) if turned_round(words, found.start) => {}
+        Meaning::Reaction(Reaction::Accepted) => {
+            if short && accepted.is_none() && accepts(words, &found) {
+                accepted = Some(found.start);
             }
-            Meaning::Reaction(reaction) => {
-                if complaint.is_none_or(|known| weight(reaction) > weight(known)) {
-                    complaint = Some(reaction);
-                }
-            }
-            Meaning::GoAhead => heard.go_ahead |= words.len() <= BRIEF && !turned_round(words, found.start),
-            Meaning::Commit => heard.commit |= words.len() <= BRIEF && !turned_round(words, found.start),
-            Meaning::TestsLater => heard.tests_later = true,
-            Meaning::Limits => heard.limits = true,
-            Meaning::HandsOff => hands_off = true,
-            Meaning::Ask(ask, manner) => cues.push(Cue { ask, manner, start: found.start, end: found.end }),
         }
-    }
+        Meaning::Reaction(reaction) => {
+            if complaint.is_none_or(|known| weight(reaction) > weight(known)) {
+                complaint = Some(reaction);
+            }
+        }
+        Meaning::Acknowledged => heard.acknowledged |= found.start == 0 && words.len() <= TERSE,
+        Meaning::GoAhead => heard.go_ahead |= words.len() <= BRIEF && !turned_round(words, found.start),
+        Meaning::Commit => heard.commit |= words.len() <= BRIEF && !turned_round(words, found.start),
+        Meaning::TestsLater => heard.tests_later = true,
+        Meaning::Limits => heard.limits = true,
+        Meaning::HandsOff => hands_off = true,
+        Meaning::Ask(ask, manner) => cues.push(Cue { ask, manner, start: found.start, end: found.end }),
+    });
     // The shortest way to say it.
-    heard.commit |= matches!(words.trim_end_matches(['.', '!']), "commit" | "push" | "merge" | "提交" | "コミット");
-    (heard.ask, heard.symptom) = asked(words, cues, hands_off);
+    heard.commit |= among(words.trim_end_matches(['.', '!']), &["commit", "push", "merge", "提交", "コミット"]);
+    (heard.ask, heard.symptom) = asked(words, &cues, hands_off);
     // "If I commit now, what happens?" wants to know.
     heard.commit &= !matches!(heard.ask, Some(Ask::Question | Ask::Investigation));
     // What goes with a commit ("and update the description") is no further work.
     if heard.commit && matches!(heard.ask, Some(Ask::Change | Ask::SmallChange)) {
         heard.ask = None;
     }
+    heard.acknowledged &= heard.ask.is_none() && !heard.go_ahead;
     let accepts = accepted.filter(|at| heard.ask.is_none() || *at <= OPENING_BYTES).map(|_| Reaction::Accepted);
     heard.reaction = complaint.or(accepts);
     heard
@@ -224,7 +230,7 @@ fn accepts(words: &str, found: &Found<Meaning>) -> bool {
     const NOT: &[&str] = &["nicht", "kein", "keine", "not", "if", "wenn", "pas", "si", "to", "no", "não"];
     const BUT: &[&str] = &["but", "however", "except", "although", "aber", "mais", "pero", "mas", "sauf", "salvo"];
     let rest = words.get(found.end..).unwrap_or_default();
-    let but = rest.split_whitespace().any(|word| BUT.contains(&bare(word)));
+    let but = rest.split_whitespace().any(|word| among(bare(word), BUT));
     let but = but || ["但", "不过", "でも", "しかし", "けど"].iter().any(|word| rest.contains(word));
     !but && !turned_round(words, found.start)
         && !before(words, found.start, 2, WISHES)
@@ -239,37 +245,36 @@ struct Cue {
     end: usize,
 }
 
-/// What a prompt asks for, and whether it says that something is wrong, from its cues.
-fn asked(words: &str, mut cues: Vec<Cue>, hands_off: bool) -> (Option<Ask>, bool) {
-    // The longest cue at a place stands for it: "make sure" is no "make".
-    cues.sort_unstable_by_key(|cue| (cue.start, std::cmp::Reverse(cue.end)));
-    let mut covered = 0;
-    cues.retain(|cue| {
-        let counts = cue.start >= covered || cue.ask == Ask::Symptom;
-        if cue.manner == Manner::Void && counts {
-            covered = cue.end;
-        }
-        counts && cue.manner != Manner::Void && stands(words, cue)
-    });
-    let symptom = cues.iter().any(|cue| cue.ask == Ask::Symptom);
+/// What a prompt asks for, and whether it says that something is wrong, from its cues in order.
+fn asked(words: &str, cues: &[Cue], hands_off: bool) -> (Option<Ask>, bool) {
     let mut asks: Vec<Ask> = Vec::new();
-    let mut soft = None;
-    let mut sentence = usize::MAX;
-    let mut decided = false;
-    for cue in &cues {
-        let start = cue.start - sentence_before(words, cue.start).len();
-        if start != sentence {
-            (sentence, decided) = (start, false);
+    let (mut symptom, mut soft) = (false, None);
+    // Of the cues at one place the first is the longest and stands for it: "make sure" is no "make", "write me a plan"
+    // no "write".
+    let (mut hidden, mut taken) = (0, None);
+    let (mut seen, mut decided) = (0, false);
+    for cue in cues {
+        if cue.ask == Ask::Symptom {
+            symptom = true;
+            continue;
         }
+        if cue.start < hidden || taken == Some(cue.start) {
+            continue;
+        }
+        taken = Some(cue.start);
+        decided &= !sentence_ends(words, seen, cue.start);
+        seen = cue.start;
         match cue.manner {
-            _ if cue.ask == Ask::Symptom => {}
+            Manner::Void => hidden = cue.end,
             // A small thing tells more than a look.
             Manner::Soft => soft = soft.filter(|_| cue.ask != Ask::SmallChange).or(Some(cue.ask)),
-            _ if decided => {}
-            _ => {
+            // "Find out why, and fix it" asks for both; "explain why we add and remove it" does not.
+            _ if decided && !(asks.last() == Some(&Ask::Investigation) && goes_on(words, cue)) => {}
+            _ if stands(words, cue) => {
                 asks.push(cue.ask);
                 decided = true;
             }
+            _ => {}
         }
     }
     if hands_off {
@@ -290,7 +295,7 @@ fn weighed(asks: &[Ask], soft: Option<Ask>, symptom: bool, hands_off: bool) -> O
         Some(work) => return Some(work),
         None => {}
     }
-    match first(|ask| *ask == Ask::Investigation).or_else(|| first(|ask| *ask == Ask::Question)) {
+    match first(|ask| matches!(ask, Ask::Investigation | Ask::Question)) {
         Some(Ask::Question) if symptom => Some(Ask::Investigation),
         Some(wonders) => Some(wonders),
         None if symptom && !hands_off => Some(Ask::BugFix),
@@ -302,14 +307,19 @@ fn asks_on(words: &str) -> Option<Ask> {
     words.trim_end().ends_with(['?', '？']).then_some(Ask::Question)
 }
 
+fn goes_on(words: &str, cue: &Cue) -> bool {
+    const AND: &[&str] = &["and", "then", "und", "dann", "et", "puis", "y", "luego", "e", "depois"];
+    cue.ask != Ask::Question && before(words, cue.start, 1, AND)
+}
+
 /// "What we create" tells; "can we create" asks.
 fn told(words: &str, at: usize) -> bool {
-    const PRONOUNS: &[&str] = &["i", "you", "we", "they", "it", "he", "she"];
+    const PRONOUNS: &[&str] =
+        &["i", "you", "we", "they", "it", "he", "she", "i'll", "we'll", "they'll", "i've", "we've"];
     #[rustfmt::skip]
     const MODALS: &[&str] = &["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"];
-    let mut before = sentence_before(words, at).split_whitespace().rev().map(bare);
-    before.next().is_some_and(|word| PRONOUNS.contains(&word))
-        && before.next().is_none_or(|word| !MODALS.contains(&word))
+    let mut before = words_before(words, at);
+    before.next().is_some_and(|word| among(word, PRONOUNS)) && before.next().is_none_or(|word| !among(word, MODALS))
 }
 
 /// Whether a cue counts where it stands.
@@ -327,10 +337,7 @@ fn stands(words: &str, cue: &Cue) -> bool {
     const CONDITIONS: &[&str] =
         &["if", "when", "don't", "not", "without", "never", "didn't", "did", "doesn't", "won't"];
     match cue.manner {
-        Manner::Lead => {
-            let mut before = sentence_before(words, cue.start).split_whitespace();
-            before.all(|word| FILLERS.contains(&bare(word)))
-        }
+        Manner::Lead => words_before(words, cue.start).all(|word| among(word, FILLERS)),
         Manner::Verb => {
             !before(words, cue.start, 1, ARTICLES)
                 && !told(words, cue.start)
@@ -407,6 +414,10 @@ mod tests {
             ("why does it fail?", Some(Investigation)),
             ("can you check if the hook is called? don't change anything", Some(Investigation)),
             ("find out where the time goes", Some(Investigation)),
+            ("find out why it is slow and fix it", Some(BugFix)),
+            ("explore the code, then write me a plan. No code yet.", Some(Plan)),
+            ("what does it do? and why twice?", Some(Question)),
+            ("makes sense, I'll write it up", None),
             ("can you review the change in this branch", Some(Review)),
             ("write a plan for the migration", Some(Plan)),
             ("let's brainstorm", Some(Plan)),

@@ -1,12 +1,25 @@
 //! Phrases as data (`data/phrases/`): many of them, of several meanings and languages, looked for in one pass at word
 //! edges.
+//!
+//! A phrase is found by its first word, which is looked up once for each word of a text. That costs less than an
+//! automaton to build and to run: there are more than a thousand phrases, and most texts are a line or two.
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
+use super::calls::KeyMap;
 
 /// Phrases of several meanings.
 pub(super) struct Phrases<M> {
-    automaton: Option<AhoCorasick>,
-    meanings: Vec<(&'static str, M)>,
+    /// By the hash of the first word: where its phrases stand in the list, the longest first.
+    by_word: KeyMap<u64, (u32, u32)>,
+    /// A bit for some bits of each of those hashes: most words of a text begin no phrase, and this tells soonest.
+    begins: Box<[u64; BEGINS]>,
+    list: Vec<(&'static str, M)>,
+}
+
+const BEGINS: usize = 256;
+
+/// The place of a hash among the bits.
+fn bit(hash: u64) -> (usize, u64) {
+    ((hash >> 32) as usize % BEGINS, 1 << (hash >> 58))
 }
 
 /// A phrase that stands in some words.
@@ -21,29 +34,99 @@ pub(super) struct Found<M> {
 impl<M: Copy> Phrases<M> {
     /// Phrases out of texts of sections, lines and phrases. `meaning` says what the phrases of a section mean.
     pub(super) fn new(texts: &[&'static str], meaning: impl Fn(&str) -> Option<M>) -> Self {
-        let meanings: Vec<(&'static str, M)> = texts
+        let mut keyed: Vec<(u64, &'static str, M)> = texts
             .iter()
             .flat_map(|text| entries(text))
-            .filter_map(|(section, _, phrase)| Some((phrase, meaning(section)?)))
+            .filter_map(|(section, _, phrase)| Some((first_word(phrase), phrase, meaning(section)?)))
             .collect();
-        let automaton = AhoCorasickBuilder::new()
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(meanings.iter().map(|(phrase, _)| phrase))
-            .ok();
-        Phrases { automaton, meanings }
+        keyed.sort_by_key(|(word, phrase, _)| (*word, std::cmp::Reverse(phrase.len())));
+        let mut by_word: KeyMap<u64, (u32, u32)> = KeyMap::default();
+        let mut begins = Box::new([0; BEGINS]);
+        for (at, (word, ..)) in (0..).zip(&keyed) {
+            by_word.entry(*word).or_insert((at, at)).1 = at + 1;
+            let (place, mask) = bit(*word);
+            begins[place] |= mask;
+        }
+        Phrases { by_word, begins, list: keyed.into_iter().map(|(_, phrase, meaning)| (phrase, meaning)).collect() }
     }
 
-    /// The phrases that stand in some words at word edges, in the order in which they end. The words are in lower case.
-    pub(super) fn find<'s>(&'s self, words: &'s str) -> impl Iterator<Item = Found<M>> + 's {
-        let matches = self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(words));
-        matches.filter_map(move |found| {
-            let (phrase, meaning) = self.meanings[found.pattern().as_usize()];
-            let (start, end) = (found.start(), found.end());
-            let before = words.get(..start)?.chars().next_back();
-            let after = words.get(end..)?.chars().next();
-            (is_unspaced(phrase) || !letter(before) && !letter(after)).then_some(Found { meaning, phrase, start, end })
-        })
+    /// Tells the phrases that stand in some words at word edges, in order, the longest first. What is not ASCII is in
+    /// lower case.
+    pub(super) fn find(&self, words: &str, mut tell: impl FnMut(Found<M>)) {
+        each_word(words, |start, hash| {
+            let (place, mask) = bit(hash);
+            if self.begins[place] & mask == 0 {
+                return;
+            }
+            let Some(&(from, to)) = self.by_word.get(&hash) else { return };
+            for &(phrase, meaning) in self.list.get(from as usize..to as usize).unwrap_or_default() {
+                let end = start + phrase.len();
+                let stands =
+                    words.as_bytes().get(start..end).is_some_and(|it| it.eq_ignore_ascii_case(phrase.as_bytes()));
+                if stands && ends_at(words, phrase, end) {
+                    tell(Found { meaning, phrase, start, end });
+                }
+            }
+        });
     }
+}
+
+/// Whether a word ends there, too. Chinese and Japanese do not put spaces between words.
+fn ends_at(words: &str, phrase: &str, end: usize) -> bool {
+    let letter = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+    phrase.chars().next_back().is_some_and(is_unspaced)
+        || !words.get(end..).and_then(|rest| rest.chars().next()).is_some_and(letter)
+}
+
+/// Shows each word of a text with where it begins and its hash; an unspaced character is a word.
+fn each_word(words: &str, mut tell: impl FnMut(usize, u64)) {
+    let bytes = words.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let mut hash = SEED;
+        while let Some(&byte) = bytes.get(at) {
+            if byte.is_ascii() {
+                if !byte.is_ascii_alphanumeric() {
+                    break;
+                }
+                hash = hash_on(hash, byte);
+                at += 1;
+                continue;
+            }
+            let character = words.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
+            let alone = is_unspaced(character) && at == start;
+            if !character.is_alphanumeric() || is_unspaced(character) && !alone {
+                break;
+            }
+            let end = at + character.len_utf8();
+            hash = bytes[at..end].iter().fold(hash, |hash, byte| hash_on(hash, *byte));
+            at = end;
+            if alone {
+                break;
+            }
+        }
+        if at > start {
+            tell(start, hash);
+        } else {
+            // What is no letter: a character is never longer than what is left.
+            at += words.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+        }
+    }
+}
+
+const SEED: u64 = 0xCBF2_9CE4_8422_2325;
+
+/// ASCII letters in lower case; the bit is set in digits anyway.
+fn hash_on(hash: u64, byte: u8) -> u64 {
+    let byte = if byte.is_ascii() { byte | 0x20 } else { byte };
+    (hash ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+fn first_word(phrase: &str) -> u64 {
+    let alone = phrase.chars().next().filter(|first| is_unspaced(*first)).map(char::len_utf8);
+    let end = alone.or_else(|| phrase.find(|c: char| !c.is_alphanumeric() || is_unspaced(c))).unwrap_or(phrase.len());
+    phrase.bytes().take(end).fold(SEED, hash_on)
 }
 
 /// The phrases of a text with their section and language.
@@ -64,19 +147,42 @@ fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static s
         })
 }
 
-/// Chinese and Japanese do not put spaces between words.
-fn is_unspaced(phrase: &str) -> bool {
-    phrase.chars().next().is_some_and(|first| first >= '\u{2E80}')
+/// A character of a script that puts no spaces between words.
+fn is_unspaced(character: char) -> bool {
+    character >= '\u{2E80}'
 }
 
-fn letter(character: Option<char>) -> bool {
-    character.is_some_and(char::is_alphanumeric)
+/// Whether a sentence ends between two places.
+pub(super) fn sentence_ends(words: &str, from: usize, to: usize) -> bool {
+    let bytes = words.as_bytes();
+    (from..to).any(|at| ends_sentence(bytes, at + 1))
 }
 
-/// The part of a sentence before a place in it.
-pub(super) fn sentence_before(words: &str, at: usize) -> &str {
-    let before = words.get(..at).unwrap_or_default();
-    before.rsplit(['.', '!', '?', '\n', ';', '。', '！', '？']).next().unwrap_or_default()
+/// Whether the character before a place ends a sentence.
+fn ends_sentence(bytes: &[u8], end: usize) -> bool {
+    match bytes.get(end.wrapping_sub(1)) {
+        Some(b'.' | b'!' | b'?' | b'\n' | b';') => true,
+        Some(0x80..) => end >= 3 && matches!(&bytes[end - 3..end], [0xE3, 0x80, 0x82] | [0xEF, 0xBC, 0x81 | 0x9F]),
+        _ => false,
+    }
+}
+
+/// The words of a sentence before a place in it, the last first.
+pub(super) fn words_before(words: &str, at: usize) -> impl Iterator<Item = &str> {
+    let bytes = words.as_bytes();
+    let mut end = at.min(bytes.len());
+    std::iter::from_fn(move || {
+        while end > 0 && matches!(bytes[end - 1], b' ' | b'\t' | b'\r') {
+            end -= 1;
+        }
+        let mut start = end;
+        while start > 0 && !matches!(bytes[start - 1], b' ' | b'\t' | b'\r') && !ends_sentence(bytes, start) {
+            start -= 1;
+        }
+        let word = words.get(start..end).filter(|word| !word.is_empty())?;
+        end = start;
+        Some(bare(word))
+    })
 }
 
 /// Whether the words right before a phrase turn it round ("not all tests pass", "if it works").
@@ -86,14 +192,19 @@ pub(super) fn turned_round(words: &str, start: usize) -> bool {
 
 /// Whether one of some words stands among the last `many` of a sentence before a place in it.
 pub(super) fn before(words: &str, at: usize, many: usize, list: &[&str]) -> bool {
-    sentence_before(words, at).split_whitespace().rev().take(many).any(|word| list.contains(&bare(word)))
+    words_before(words, at).take(many).any(|word| among(word, list))
 }
 
 /// Whether one of some words stands among the first `many` behind a place, in the same part of the sentence.
 pub(super) fn behind(words: &str, at: usize, many: usize, list: &[&str]) -> bool {
     let behind = words.get(at..).unwrap_or_default();
     let part = behind.split(['.', '!', '?', '\n', ';', ',']).next().unwrap_or_default();
-    part.split_whitespace().take(many).any(|word| list.contains(&bare(word)))
+    part.split_whitespace().take(many).any(|word| among(bare(word), list))
+}
+
+/// Whether a word is one of some words.
+pub(super) fn among(word: &str, list: &[&str]) -> bool {
+    list.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// A word without the signs around it.
@@ -114,6 +225,35 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
+    fn phrases_are_found_at_word_edges() {
+        let phrases = Phrases::new(&["[a]\nen it works | it | étape\nja 動かない | prを作成"], |_| Some(()));
+        let found = |words: &str| {
+            let mut found = Vec::new();
+            phrases.find(words, |it| found.push(&words[it.start..it.end]));
+            found.join(",")
+        };
+        for (words, expected) in [
+            ("it works", "it works,it"),
+            ("bit it's site", "it"),
+            ("it worksheet", "it"),
+            ("l'étape étapes", "étape"),
+            ("まだ動かないです", "動かない"),
+            ("このprを作成して", "prを作成"),
+            ("", ""),
+        ] {
+            assert_eq!(found(words), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn the_words_before_a_place_end_with_the_sentence() {
+        let before = |words: &'static str| words_before(words, words.len()).collect::<Vec<_>>().join(" ");
+        assert_eq!(before("One. (two), three "), "three two");
+        assert_eq!(before("一。二 三"), "三 二");
+        assert_eq!(before("one.\n"), "");
+    }
+
+    #[test]
     fn every_section_speaks_seven_languages_in_lower_case() {
         for text in [heard::ASKS, heard::REACTIONS, claims::CLAIMS] {
             let mut sections: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -121,8 +261,7 @@ mod tests {
                 sections.entry(section).or_default().insert(language);
                 assert_eq!(phrase, phrase.to_lowercase(), "{section}");
                 assert!(!phrase.is_empty() && !phrase.contains('|'), "{section} {phrase}");
-                let cjk = matches!(language, "zh" | "ja") || is_unspaced(phrase);
-                assert!(!is_unspaced(phrase) || cjk, "{section} {phrase}");
+                assert!(phrase.starts_with(char::is_alphanumeric), "{section} {phrase} is never found");
             }
             for (section, languages) in sections {
                 let all = ["de", "en", "es", "fr", "ja", "pt", "zh"];

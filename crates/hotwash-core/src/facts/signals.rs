@@ -39,7 +39,7 @@ facts! {
         /// Blind: as above; irony.
         failure_signals: Cited,
         /// Those of them that complain. That something does not work is a complaint only after something was changed, and
-        /// a correction only until something is changed again; after a change, going on to something else ends it.
+        /// a correction only until something is changed or run again; after a change, going on to something else ends it.
         /// Why: one of the four signals that a goal was missed.
         /// Blind: as above.
         frustration_signals: Cited,
@@ -61,6 +61,10 @@ facts! {
         /// Why: nobody asks that of what they do not want.
         /// Blind: people who commit by hand.
         commit_requests: Cited,
+        /// Prompts that only take note of what was done ("ok").
+        /// Why: the person saw it and did not complain.
+        /// Blind: whether they looked.
+        acknowledgements: Cited,
         /// Prompts that give leave to do what was proposed ("go ahead", "let's build it").
         /// Why: a plan is accepted so.
         /// Blind: a bare "yes".
@@ -186,6 +190,9 @@ impl Fold for Signals {
                 self.complaints.retain(|complaint| !complaint.correction);
                 self.complaints.iter_mut().for_each(|complaint| complaint.answered = true);
             }
+            Step::Ended { call: Some(call), status: Status::Ok, .. } if call.tool == Tool::Shell => {
+                self.complaints.retain(|complaint| !complaint.correction);
+            }
             _ => {}
         }
         match &event.kind {
@@ -235,7 +242,7 @@ impl Fold for Signals {
 
 impl Signals {
     fn said(&mut self, id: EventId, speech: &Speech<'_>, pictures: bool) {
-        let Heard { ask, symptom, reaction, go_ahead, commit, tests_later, limits } = heard(speech);
+        let Heard { ask, symptom, reaction, acknowledged, go_ahead, commit, tests_later, limits } = heard(speech);
         let facts = &mut self.facts;
         if let Some(ask) = ask {
             facts.asked(ask).push(id);
@@ -248,6 +255,7 @@ impl Signals {
         let names_a_place = speech.words.contains(['/', '`', '@']);
         mark(commit, &mut facts.commit_requests);
         mark(go_ahead, &mut facts.go_aheads);
+        mark(acknowledged, &mut facts.acknowledgements);
         mark(tests_later, &mut facts.tests_deferred);
         mark(speech.pasted_error, &mut facts.reported_errors);
         mark(symptom || speech.pasted_error, &mut facts.reported_symptoms);

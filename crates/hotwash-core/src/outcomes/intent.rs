@@ -241,7 +241,7 @@ fn without_words(facts: &Facts) -> Intended {
         let reason = Reason::new("human_prompts", "no prompt says what was wanted", &[]);
         return Intended { intent: Intent::None, confidence: BY_WORK_ALONE, reason };
     }
-    let reason = Reason::new("edit_calls_ok", "no prompt says what was wanted, but files were changed", &edits.0);
+    let reason = Reason::new("edit_calls_ok", "no prompt asks for a change, but files were changed", &edits.0);
     Intended { intent: by_size(facts, Ask::Change), confidence: BY_WORK_ALONE, reason }
 }
 

@@ -108,7 +108,13 @@ impl Standing {
 
 fn asked_otherwise(facts: &Facts, prompt: EventId) -> bool {
     let signals = &facts.signals;
-    let said = [&signals.asked_review, &signals.asked_plan, &signals.completion_signals, &signals.commit_requests];
+    let said = [
+        &signals.asked_review,
+        &signals.asked_plan,
+        &signals.acknowledgements,
+        &signals.completion_signals,
+        &signals.commit_requests,
+    ];
     said.into_iter().any(|said| said.0.contains(&prompt))
 }
 

@@ -64,6 +64,8 @@ fn bug_fix_is_complete_when_it_was_applied_and_verified() {
     let asked = format!("e1 user  fix the parser\n {}", edit(2));
     assert!(decided(&format!("{asked} e4 says  Done.\n e5 user  thanks, that works")));
     assert!(decided(&format!("{asked} {} e6 says  Done.\n e7 user  what else is open?", green(4))));
+    assert!(decided(&format!("{asked} {} e6 says  Done.\n e7 user  ok", green(4))));
+    assert!(!decided(&format!("{asked} {} e6 says  Shall I go on?\n e7 user  yes\n e8 says  Done.", green(4))));
     assert!(!decided(&format!("{asked} {} e6 says  All tests pass.", green(4))), "nobody went on");
     assert!(
         !decided(&format!("{asked} e4 says  It should work now.\n e5 user  what else is open?")),

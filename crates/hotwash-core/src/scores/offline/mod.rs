@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub const JUDGE: &str = "offline";
 
 /// Changes with every change that can move a score.
-pub const VERSION: &str = "1.1.0";
+pub const VERSION: &str = "1.0.0";
 
 /// Grades a session from its facts: same facts and rubric, same grade, byte for byte.
 pub fn grade(facts: &Facts, rubric: &Rubric) -> Grade {
