@@ -256,7 +256,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// A count; zero if the value is no number.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
     pub(crate) fn count(&mut self) -> Result<u64> {
         match self.short_number() {
             Some(number) => Ok(number as u64),
@@ -543,10 +544,16 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number, `true`, `false` or `null`.
+    #[inline]
     fn scalar(&mut self) -> Result<()> {
         if self.pass(b"null") || self.pass(b"false") || self.pass(b"true") || self.short_number().is_some() {
             return Ok(());
         }
+        self.any_number()
+    }
+
+    #[inline(never)]
+    fn any_number(&mut self) -> Result<()> {
         let rest = self.rest;
         let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let mut end = usize::from(rest.first() == Some(&b'-'));

@@ -111,28 +111,33 @@ impl Memory {
                 None => return Ok(()),
             }
         }
-        self.first = None;
+        (self.first, self.is_sidechain) = (None, flag);
         self.texts = Default::default();
+        self.bytes.clear();
+        let mut run: &[u8] = &[];
         loop {
             if next == Part::Sidechain {
                 place.is_sidechain = cursor.is_true()?;
-                return Ok(());
+                break;
             }
             let value = cursor.text_if()?;
             place.set(next, value.unwrap_or_default());
-            let Some(text) = value.and_then(Text::as_verbatim) else { return Ok(()) };
-            let to = cursor.since(from).len() - 1; // before the closing quote
+            let Some(text) = value.and_then(Text::as_verbatim) else { break };
+            run = cursor.since(from);
+            let to = run.len() - 1; // before the closing quote
             if let Some(place) = self.texts.get_mut(next as usize) {
                 *place = ((to - text.len()) as u32, to as u32);
             }
-            (self.first, self.is_sidechain) = (Some(first), flag);
-            self.bytes.clear();
-            self.bytes.extend_from_slice(cursor.since(from));
             match cursor.next_if(Part::of) {
                 Some(part) => next = part,
-                None => return Ok(()),
+                None => break,
             }
         }
+        if !run.is_empty() {
+            self.bytes.extend_from_slice(run);
+            self.first = Some(first);
+        }
+        Ok(())
     }
 }
 

@@ -250,6 +250,10 @@ fn compact_trigger<'a>(cursor: &mut Cursor<'a>, trigger: &mut Text<'a>) -> Resul
 #[inline(never)]
 fn message<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
     *message = Message::default();
+    if cursor.enter(br#"{"role":"user","content":"#) {
+        content(cursor, &mut message.content)?;
+        return cursor.more_pairs(|cursor, key| message_pair(cursor, key, message));
+    }
     if !cursor.enter(br#"{"model":"#) {
         return cursor.object_or_skip(|cursor, key| message_pair(cursor, key, message));
     }
@@ -260,7 +264,10 @@ fn message<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()>
     if cursor.pass(br#","type":"message","role":"assistant","content":"#) {
         content(cursor, &mut message.content)?;
     }
-    cursor.pass(br#","stop_reason":null,"stop_sequence":null"#);
+    if cursor.pass(br#","stop_reason":"#) {
+        cursor.skip()?;
+    }
+    cursor.pass(br#","stop_sequence":null"#);
     if cursor.pass(br#","usage":"#) {
         usage(cursor, &mut message.head.usage)?;
     }
@@ -335,7 +342,7 @@ fn cache_creation(cursor: &mut Cursor<'_>, usage: &mut Usage) -> Result<()> {
     if !cursor.enter(br#"{"ephemeral_5m_input_tokens":"#) {
         return cursor.object_or_skip(each);
     }
-    cursor.skip()?;
+    cursor.count()?;
     if cursor.pass(br#","ephemeral_1h_input_tokens":"#) {
         each(cursor, b"ephemeral_1h_input_tokens")?;
     }
