@@ -165,7 +165,8 @@ impl Intended {
         let Some((intent, sum, events)) = best else {
             return without_words(facts);
         };
-        let confidence = 0.5 + 0.4 * f64::from(sum) / f64::from(total.max(1));
+        // Two digits are more than such a number knows.
+        let confidence = (50.0 + 40.0 * f64::from(sum) / f64::from(total.max(1))).round() / 100.0;
         // Somebody who only wonders, and then lets the program be changed, said so in words that are not known.
         if matches!(intent, Intent::Question | Intent::Investigation) && !facts.goal.last_source_edit.is_empty() {
             return without_words(facts);

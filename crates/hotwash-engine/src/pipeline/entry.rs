@@ -33,10 +33,9 @@ pub(super) fn entry(
         && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
         && setup.now_ns.saturating_sub(file.mtime_ns) < QUIET_NS
     {
-        // A call without a result, or a result without an answer, is no end yet: the agent may be at it. It is looked at
-        // again once it is quiet.
+        // A call without a result, or a result without an answer (see `graded`), is no end yet: the agent may be at it.
+        // It is looked at again once it is quiet.
         last.ending.ended_on_open_calls = Cited::default();
-        last.ending.ended_without_answer = Cited::default();
         file.decoder = STILL_RUNNING;
     }
     let role = known.unwrap_or_else(|| {
@@ -106,6 +105,10 @@ pub(super) fn graded(
     let identity = ledger.identity();
     let words = ledger.words();
     facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
+    let quiet_ms = identity.to.map_or(i64::MAX, |to| (setup.now_ns / 1_000_000).saturating_sub(to.0));
+    if quiet_ms < QUIET_NS / 1_000_000 {
+        facts.ending.ended_without_answer = Cited::default();
+    }
     let outcome = outcomes::offline(&facts);
     let redacted = |words: &Option<String>| words.as_deref().map(|words| redact(words, setup.rules));
     let (title, prompt) = (redacted(&words.title), redacted(&words.first_prompt));
