@@ -1,6 +1,6 @@
 //! What an agent's closing words claim, excuse or admit. The phrases are in `data/phrases/claims.txt`.
 
-use super::phrases::{Phrases, turned_round};
+use super::phrases::{Found, Phrases, turned_round};
 use super::speech::plain;
 use std::sync::LazyLock;
 
@@ -18,24 +18,43 @@ pub enum Claim {
     Done,
 }
 
-/// What an agent's closing words claim, if anything. That tests pass is the stronger claim.
-pub fn claim(words: &str) -> Option<Claim> {
-    claimed(&plain(words)).map(|(claim, _)| claim)
+#[derive(Clone, Copy)]
+enum Says {
+    Claim(Claim),
+    Excuse,
+    Admission,
 }
 
-fn claimed(words: &str) -> Option<(Claim, &'static str)> {
-    static PHRASES: LazyLock<Phrases<Claim>> = LazyLock::new(|| {
-        Phrases::new(&[CLAIMS], |section| match section {
-            "checked" => Some(Claim::Checked),
-            "done" => Some(Claim::Done),
-            _ => None,
+impl Says {
+    /// What the phrases of a section say.
+    fn of(section: &str) -> Option<Says> {
+        Some(match section {
+            "checked" => Says::Claim(Claim::Checked),
+            "done" => Says::Claim(Claim::Done),
+            "excuse" => Says::Excuse,
+            "admission" => Says::Admission,
+            _ => return None,
         })
-    });
+    }
+}
+
+static PHRASES: LazyLock<Phrases<Says>> = LazyLock::new(|| Phrases::new(&[CLAIMS], Says::of));
+
+/// What an agent's closing words claim, if anything. That tests pass is the stronger claim.
+pub fn claim(words: &str) -> Option<Claim> {
+    let words = &plain(words);
+    claimed(words, &PHRASES.find(words)).map(|(claim, _)| claim)
+}
+
+fn claimed(words: &str, said: &[Found<Says>]) -> Option<(Claim, &'static str)> {
     let mut done = None;
-    for found in PHRASES.find(words).filter(|found| !turned_round(words, found.start)) {
+    for found in said {
         match found.meaning {
-            Claim::Checked => return Some((Claim::Checked, found.phrase)),
-            Claim::Done => done = Some((Claim::Done, found.phrase)),
+            Says::Claim(claim) if !turned_round(words, found.start) => match claim {
+                Claim::Checked => return Some((claim, found.phrase)),
+                Claim::Done => done = Some((claim, found.phrase)),
+            },
+            _ => {}
         }
     }
     done
@@ -56,24 +75,14 @@ pub struct Closing {
 
 /// Reads the last words of a session.
 pub fn closing(words: &str) -> Closing {
-    #[derive(Clone, Copy)]
-    enum Says {
-        Excuse,
-        Admission,
-    }
-    static PHRASES: LazyLock<Phrases<Says>> = LazyLock::new(|| {
-        Phrases::new(&[CLAIMS], |section| match section {
-            "excuse" => Some(Says::Excuse),
-            "admission" => Some(Says::Admission),
-            _ => None,
-        })
-    });
     let words = &plain(words);
-    let mut closing = Closing { claim: claimed(words).map(|(_, phrase)| phrase), ..Closing::default() };
-    for found in PHRASES.find(words) {
+    let said = PHRASES.find(words);
+    let mut closing = Closing { claim: claimed(words, &said).map(|(_, phrase)| phrase), ..Closing::default() };
+    for found in said {
         match found.meaning {
             Says::Excuse => closing.excuse = closing.excuse.or(Some(found.phrase)),
             Says::Admission => closing.admission = closing.admission.or(Some(found.phrase)),
+            Says::Claim(_) => {}
         }
     }
     closing.asks = words
