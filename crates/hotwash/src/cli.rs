@@ -232,6 +232,9 @@ pub(crate) struct Prism {
     /// One score for each
     #[arg(long, value_name = "WHAT")]
     pub(crate) by: Option<By>,
+    /// Also ask the git repositories whether the work was reverted or is gone
+    #[arg(long)]
+    pub(crate) git: bool,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,
@@ -270,6 +273,9 @@ impl By {
 pub(crate) struct Rework {
     /// The session: its id, or the beginning of it; `last` is the latest
     pub(crate) id: String,
+    /// Also ask the git repository whether the work was reverted or is gone [default: the session's folder]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) git: Option<String>,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,

@@ -10,6 +10,7 @@ mod errors;
 mod example;
 mod ledger;
 mod machine;
+mod repositories;
 mod run;
 mod screen;
 mod settings;

@@ -18,30 +18,59 @@ pub enum Claim {
     Done,
 }
 
-/// What an agent's closing words claim, if anything. That tests pass is the stronger claim.
-pub fn claim(words: &str) -> Option<Claim> {
-    claimed(&plain(words)).map(|(claim, _)| claim)
+#[derive(Clone, Copy)]
+enum Says {
+    Claim(Claim),
+    Excuse,
+    Admission,
 }
 
-fn claimed(words: &str) -> Option<(Claim, &'static str)> {
-    static PHRASES: LazyLock<Phrases<Claim>> = LazyLock::new(|| {
-        Phrases::new(&[CLAIMS], |section| match section {
-            "checked" => Some(Claim::Checked),
-            "done" => Some(Claim::Done),
-            _ => None,
+impl Says {
+    /// What the phrases of a section say.
+    fn of(section: &str) -> Option<Says> {
+        Some(match section {
+            "checked" => Says::Claim(Claim::Checked),
+            "done" => Says::Claim(Claim::Done),
+            "excuse" => Says::Excuse,
+            "admission" => Says::Admission,
+            _ => return None,
         })
-    });
-    let (mut checked, mut done) = (None, None);
+    }
+}
+
+static PHRASES: LazyLock<Phrases<Says>> = LazyLock::new(|| Phrases::new(&[CLAIMS], Says::of));
+
+/// What an agent's closing words claim, if anything. That tests pass is the stronger claim.
+pub fn claim(words: &str) -> Option<Claim> {
+    heard(&plain(words)).claim.map(|(claim, _)| claim)
+}
+
+/// The first phrases of each kind in some words.
+#[derive(Default)]
+struct Heard {
+    claim: Option<(Claim, &'static str)>,
+    excuse: Option<&'static str>,
+    admission: Option<&'static str>,
+}
+
+fn heard(words: &str) -> Heard {
+    let (mut heard, mut done) = (Heard::default(), None);
     PHRASES.find(words, |found| {
         let first = match found.meaning {
-            Claim::Checked => &mut checked,
-            Claim::Done => &mut done,
+            Says::Excuse => return heard.excuse = heard.excuse.or(Some(found.phrase)),
+            Says::Admission => return heard.admission = heard.admission.or(Some(found.phrase)),
+            Says::Claim(Claim::Checked) => &mut heard.claim,
+            Says::Claim(Claim::Done) => &mut done,
         };
-        if first.is_none() && !turned_round(words, found.start) {
-            *first = Some((found.meaning, found.phrase));
+        if let Says::Claim(claim) = found.meaning
+            && first.is_none()
+            && !turned_round(words, found.start)
+        {
+            *first = Some((claim, found.phrase));
         }
     });
-    checked.or(done)
+    heard.claim = heard.claim.or(done);
+    heard
 }
 
 /// What the last words of a session say of its result, as the phrases that say it.
@@ -59,24 +88,9 @@ pub struct Closing {
 
 /// Reads the last words of a session.
 pub fn closing(words: &str) -> Closing {
-    #[derive(Clone, Copy)]
-    enum Says {
-        Excuse,
-        Admission,
-    }
-    static PHRASES: LazyLock<Phrases<Says>> = LazyLock::new(|| {
-        Phrases::new(&[CLAIMS], |section| match section {
-            "excuse" => Some(Says::Excuse),
-            "admission" => Some(Says::Admission),
-            _ => None,
-        })
-    });
     let words = &plain(words);
-    let mut closing = Closing { claim: claimed(words).map(|(_, phrase)| phrase), ..Closing::default() };
-    PHRASES.find(words, |found| match found.meaning {
-        Says::Excuse => closing.excuse = closing.excuse.or(Some(found.phrase)),
-        Says::Admission => closing.admission = closing.admission.or(Some(found.phrase)),
-    });
+    let Heard { claim, excuse, admission } = heard(words);
+    let mut closing = Closing { claim: claim.map(|(_, phrase)| phrase), excuse, admission, ..Closing::default() };
     closing.asks = words
         .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"'))
         .ends_with(['?', '？']);

@@ -11,7 +11,7 @@ use super::speech::{Speech, speech};
 use super::value::{Cited, facts};
 use crate::sessions::{Event, EventId, Kind, Tool};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use whatlang::Detector;
 
@@ -202,9 +202,10 @@ impl Fold for Signals {
                 self.said(id, &speech, prompt.images > 0);
                 if self.words.len() < LANGUAGE_BYTES {
                     let words = prompt.words;
-                    let end =
-                        words.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= LANGUAGE_SAMPLE);
-                    self.words.push_str(words.get(..end.last().unwrap_or(0)).unwrap_or_default());
+                    let end = (0..=words.len().min(LANGUAGE_SAMPLE)).rev().find(|end| words.is_char_boundary(*end));
+                    let sample = words.get(..end.unwrap_or_default()).unwrap_or_default();
+                    self.words.reserve(sample.len() + 1);
+                    self.words.push_str(sample);
                     self.words.push('\n');
                 }
             }
@@ -342,7 +343,10 @@ fn by_command(name: &str) -> Option<Ask> {
 fn language(words: &str) -> Option<String> {
     let prose: Vec<&str> = words
         .split_whitespace()
-        .filter(|word| !word.contains(['/', '_', '`', '=', '{', '<', '(', '\\', '@']) && !word.contains("::"))
+        .filter(|word| {
+            let code = |byte| matches!(byte, b'/' | b'_' | b'`' | b'=' | b'{' | b'<' | b'(' | b'\\' | b'@');
+            !word.bytes().any(code) && !word.contains("::")
+        })
         .collect();
     if prose.iter().map(|word| word.len()).sum::<usize>() < 12 {
         return None;
@@ -384,27 +388,34 @@ const SMALL_WORDS: &[(&str, &[&str])] = &[
 
 /// The language with the most small words: at least two, and more than any other has.
 fn by_small_words(prose: &[&str]) -> Option<&'static str> {
-    /// For each small word, a bit for each language that has it.
-    static LANGUAGES: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
-        let mut languages = HashMap::new();
+    /// Each small word, with a bit for each language that has it, in order.
+    static LANGUAGES: LazyLock<Vec<(u64, u32)>> = LazyLock::new(|| {
+        let mut languages = BTreeMap::new();
         for (language, (_, words)) in SMALL_WORDS.iter().enumerate() {
-            for word in *words {
-                *languages.entry(*word).or_default() |= 1 << language;
+            for word in words.iter().filter_map(|word| small(word)) {
+                *languages.entry(word).or_default() |= 1 << language;
             }
         }
-        languages
+        languages.into_iter().collect()
     });
     let mut hits = [0; SMALL_WORDS.len()];
-    for word in prose {
-        let word = word.trim_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
-        let languages = LANGUAGES.get(word.as_str()).copied().unwrap_or_default();
+    for word in prose.iter().filter_map(|word| small(word)) {
+        let Ok(at) = LANGUAGES.binary_search_by_key(&word, |(word, _)| *word) else { continue };
         for (language, hits) in hits.iter_mut().enumerate() {
-            *hits += languages >> language & 1;
+            *hits += LANGUAGES[at].1 >> language & 1;
         }
     }
     let most = *hits.iter().max()?;
     let mut best = hits.iter().zip(SMALL_WORDS).filter(|(hits, _)| **hits == most).map(|(_, (language, _))| *language);
     best.next().filter(|_| most >= 2 && best.next().is_none())
+}
+
+/// A word of at most eight letters in lower case, without the signs around it, as a number.
+fn small(word: &str) -> Option<u64> {
+    let letter = |byte: &u8| byte.is_ascii_alphabetic();
+    let bytes = word.as_bytes();
+    let word = &bytes[bytes.iter().position(letter)?..=bytes.iter().rposition(letter)?];
+    (word.len() <= 8).then(|| word.iter().fold(0, |number, byte| number << 8 | u64::from(byte.to_ascii_lowercase())))
 }
 
 #[cfg(test)]

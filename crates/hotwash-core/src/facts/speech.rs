@@ -5,6 +5,7 @@
 //! kept: it is context, and a pasted error is a report.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 /// How much of a prompt's beginning is looked at, and how much of its end.
 const HEAD_BYTES: usize = 900;
@@ -35,19 +36,21 @@ pub fn speech(prompt: &str) -> Speech<'_> {
     let (head, tail) = ends(prompt);
     let mut speech = Speech::default();
     let mut words = String::with_capacity(head.len() + tail.len() + 1);
-    own_words(head, &mut words, &mut speech);
-    if !tail.is_empty() {
-        own_words(tail, &mut words, &mut speech);
+    for part in [head, tail] {
+        let _: ControlFlow<()> = own_words(part, &mut speech, &mut |line| {
+            words.push_str(line);
+            words.push('\n');
+            ControlFlow::Continue(())
+        });
     }
     speech.words = Cow::Owned(plain(words.trim()).into_owned());
     speech
 }
 
-/// A prompt's own words as they were written, line by line.
-pub fn as_written(prompt: &str) -> String {
-    let mut words = String::new();
-    own_words(prompt, &mut words, &mut Speech::default());
-    words
+/// What `take` makes of the first of a prompt's own lines that it makes something of. The lines are as they were written.
+pub fn first_line<T>(prompt: &str, mut take: impl FnMut(&str) -> Option<T>) -> Option<T> {
+    let mut say = |line: &str| take(line).map_or(ControlFlow::Continue(()), ControlFlow::Break);
+    own_words(prompt, &mut Speech::default(), &mut say).break_value()
 }
 
 /// The beginning of a prompt and, where it is long, its end, both cut at a line or a space.
@@ -73,8 +76,8 @@ fn ends(prompt: &str) -> (&str, &str) {
     (prompt.get(..end).unwrap_or(prompt), prompt.get(start.max(end)..).unwrap_or_default())
 }
 
-/// Adds the lines that are the person's own to `words`.
-fn own_words(text: &str, words: &mut String, speech: &mut Speech<'_>) {
+/// Gives `say` the lines that are the person's own, until it has enough.
+fn own_words<T>(text: &str, speech: &mut Speech<'_>, say: &mut impl FnMut(&str) -> ControlFlow<T>) -> ControlFlow<T> {
     let mut fence: Option<&str> = None;
     // Lines that may be a paste: one or two are somebody's short lines, many are not.
     let mut unsure: Vec<&str> = Vec::new();
@@ -99,7 +102,7 @@ fn own_words(text: &str, words: &mut String, speech: &mut Speech<'_>) {
             (None, None) => {}
         }
         if trimmed.is_empty() {
-            settle(&mut unsure, words, speech);
+            settle(&mut unsure, speech, say)?;
             continue;
         }
         if is_pasted(line) {
@@ -111,27 +114,30 @@ fn own_words(text: &str, words: &mut String, speech: &mut Speech<'_>) {
             speech.steps += 1;
         }
         if reads_like_words(line) {
-            settle(&mut unsure, words, speech);
-            words.push_str(trimmed);
-            words.push('\n');
+            settle(&mut unsure, speech, say)?;
+            say(trimmed)?;
         } else {
             unsure.push(trimmed);
         }
     }
-    settle(&mut unsure, words, speech);
+    settle(&mut unsure, speech, say)
 }
 
-fn settle(unsure: &mut Vec<&str>, words: &mut String, speech: &mut Speech<'_>) {
+fn settle<T>(
+    unsure: &mut Vec<&str>,
+    speech: &mut Speech<'_>,
+    say: &mut impl FnMut(&str) -> ControlFlow<T>,
+) -> ControlFlow<T> {
     let pasted = unsure.len() >= PASTED_LINES;
     speech.pasted |= pasted;
     for line in unsure.drain(..) {
         if pasted {
             note_error(line, speech);
         } else {
-            words.push_str(line);
-            words.push('\n');
+            say(line)?;
         }
     }
+    ControlFlow::Continue(())
 }
 
 /// A line that people do not write by hand: a quote, a log line, a stack frame, a diff, a shell's prompt, a tag.

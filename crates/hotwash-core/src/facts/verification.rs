@@ -181,9 +181,10 @@ impl Fold for Verification {
     }
 
     fn finish(&self) -> VerificationFacts {
-        let mut last = self.clone();
-        last.close_turn();
-        let mut facts = last.facts;
+        let mut facts = self.facts.clone();
+        if let Some((id, backed)) = self.claim() {
+            facts.claimed(id, backed);
+        }
         facts.bash_file_share = ratio(facts.bash_file_ops.count(), facts.file_operations);
         facts.verified = self.edited_source.then_some(self.state == State::Green);
         facts.ended_red = Cited(self.last_red.into_iter().collect());
@@ -265,18 +266,27 @@ impl Verification {
     }
 
     fn close_turn(&mut self) {
-        let Some((id, words)) = self.closing.take() else {
-            return;
-        };
-        let Some(claim) = claims::claim(&words.text().to_str()) else {
-            return;
-        };
+        if let Some((id, backed)) = self.claim() {
+            self.facts.claimed(id, backed);
+        }
+        self.closing = None;
+    }
+
+    /// The last words of the turn, where they claim something, and whether a green run is behind them.
+    fn claim(&self) -> Option<(EventId, bool)> {
+        let (id, words) = self.closing.as_ref()?;
+        let claim = claims::claim(&words.text().to_str())?;
         // "Done" says nothing about tests where nothing was changed; "tests pass" always does.
-        if claim == claims::Claim::Checked || self.edited_source {
-            self.facts.claims.push(id);
-            if self.state != State::Green {
-                self.facts.unbacked_claims.push(id);
-            }
+        let counts = claim == claims::Claim::Checked || self.edited_source;
+        counts.then_some((*id, self.state == State::Green))
+    }
+}
+
+impl VerificationFacts {
+    fn claimed(&mut self, id: EventId, backed: bool) {
+        self.claims.push(id);
+        if !backed {
+            self.unbacked_claims.push(id);
         }
     }
 }

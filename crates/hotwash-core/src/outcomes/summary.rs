@@ -5,7 +5,7 @@
 
 use super::{Goal, JudgeStatus, Outcome};
 use crate::facts::Facts;
-use crate::facts::speech::as_written;
+use crate::facts::speech::first_line;
 
 /// A title is at most this long, in characters.
 const TITLE_CHARS: usize = 80;
@@ -26,32 +26,45 @@ pub struct Told<'a> {
 /// A line that names the session: its given name, or what was asked for first.
 pub fn title(told: &Told<'_>) -> String {
     let given = told.title.map(str::trim).filter(|title| !title.is_empty());
-    let asked = || told.first_prompt.map(|prompt| without_courtesy(&first_sentence(&as_written(prompt))));
+    let asked = || asked(told).map(|asked| without_courtesy(&asked));
     let title = given.map(str::to_owned).or_else(asked).filter(|title| !title.is_empty());
-    let title = title.or_else(|| told.last_answer.map(first_sentence)).unwrap_or_default();
+    let title = title.or_else(|| told.last_answer.and_then(first_sentence)).unwrap_or_default();
     shortened(&title, TITLE_CHARS)
 }
 
 /// A paragraph: what was asked for, what was done, what came of it, and the agent's last words.
 pub fn paragraph(told: &Told<'_>, facts: &Facts, outcome: &Outcome) -> String {
-    let mut sentences = Vec::new();
-    let asked = told.first_prompt.map(|prompt| first_sentence(&as_written(prompt))).filter(|asked| !asked.is_empty());
-    if let Some(asked) = asked {
-        sentences.push(format!("Asked: “{}”", shortened(&asked, QUOTE_CHARS)));
+    let mut paragraph = String::with_capacity(PARAGRAPH_BYTES);
+    if let Some(asked) = asked(told) {
+        quote(&mut paragraph, "Asked: “", &asked);
     }
-    sentences.push(done(facts));
-    sentences.push(came_of(outcome));
-    let answer = told.last_answer.map(first_sentence).filter(|answer| !answer.is_empty());
-    if let Some(answer) = answer.filter(|_| !facts.ending.last_answer.is_empty()) {
-        sentences.push(format!("The agent's last words begin: “{}”", shortened(&answer, QUOTE_CHARS)));
+    paragraph.push_str(&done(facts));
+    end(&mut paragraph);
+    paragraph.push_str(&came_of(outcome));
+    end(&mut paragraph);
+    let answered = !facts.ending.last_answer.is_empty();
+    if let Some(answer) = told.last_answer.filter(|_| answered).and_then(first_sentence) {
+        quote(&mut paragraph, "The agent's last words begin: “", &answer);
     }
-    sentences.iter().map(|sentence| ended(sentence)).collect::<Vec<_>>().join(" ")
+    paragraph.pop();
+    paragraph
 }
 
-/// A sentence with a full stop, where a quote does not end it already.
-fn ended(sentence: &str) -> String {
-    let over = ["?”", "!”", ".”", "…”", "。”", "？”", "！”", "."].iter().any(|end| sentence.ends_with(end));
-    if over { sentence.to_owned() } else { format!("{sentence}.") }
+/// Room for most paragraphs.
+const PARAGRAPH_BYTES: usize = 800;
+
+fn quote(paragraph: &mut String, what: &str, words: &str) {
+    paragraph.push_str(what);
+    paragraph.push_str(&shortened(words, QUOTE_CHARS));
+    paragraph.push('”');
+    end(paragraph);
+}
+
+/// Ends a sentence with a full stop, where a quote does not end it already, and a space.
+fn end(paragraph: &mut String) {
+    let quoted = paragraph.strip_suffix('”');
+    let over = quoted.is_some_and(|quoted| quoted.ends_with(['?', '!', '.', '…', '。', '？', '！']));
+    paragraph.push_str(if over || paragraph.ends_with('.') { " " } else { ". " });
 }
 
 fn done(facts: &Facts) -> String {
@@ -86,24 +99,67 @@ fn came_of(outcome: &Outcome) -> String {
     }
 }
 
-/// The first sentence of some words, or their first line where they are no sentence.
-fn first_sentence(words: &str) -> String {
-    // The client writes this in front of a plan; the plan's heading says more.
-    let says = |line: &String| !line.is_empty() && line != "Implement the following plan:";
-    let line = words.lines().map(plain_line).find(says).unwrap_or_default();
-    let line = line.strip_prefix("Plan: ").unwrap_or(&line).to_owned();
-    let ends = |(at, c): &(usize, char)| {
-        let rest = line.get(at + c.len_utf8()..).unwrap_or_default();
-        matches!(c, '。' | '！' | '？') || matches!(c, '.' | '!' | '?') && rest.starts_with(' ') && *at >= 8
-    };
-    let end = line.char_indices().find(ends).map_or(line.len(), |(at, c)| at + c.len_utf8());
-    line.get(..end).unwrap_or(&line).trim_end_matches(':').to_owned()
+/// The first sentence of the first prompt.
+fn asked(told: &Told<'_>) -> Option<String> {
+    first_line(told.first_prompt?, sentence).filter(|asked| !asked.is_empty())
 }
 
-/// A line with its white space folded and without the signs of Markdown.
-fn plain_line(line: &str) -> String {
+/// The first sentence of some words, or their first line where they are no sentence.
+fn first_sentence(words: &str) -> Option<String> {
+    words.lines().find_map(sentence).filter(|said| !said.is_empty())
+}
+
+/// The first sentence of a line, with white space folded and without the signs of Markdown; nothing where the line says
+/// nothing.
+fn sentence(line: &str) -> Option<String> {
     let line = line.trim_start_matches(['#', '*', '-', '>', ' ', '\t']);
-    line.split_whitespace().collect::<Vec<_>>().join(" ").replace("**", "").replace('`', "")
+    let mut sentence = String::new();
+    let mut words = line.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let from = sentence.len();
+        push_plain(&mut sentence, word);
+        let wide = |(_, c): &(usize, char)| matches!(c, '。' | '！' | '？');
+        if !word.is_ascii()
+            && let Some((at, c)) = sentence[from..].char_indices().find(wide)
+        {
+            sentence.truncate(from + at + c.len_utf8());
+            break;
+        }
+        if words.peek().is_some() {
+            let said = sentence.strip_prefix(PLAN).unwrap_or(&sentence);
+            if said.len() > 8 && said.ends_with(['.', '!', '?']) {
+                break;
+            }
+            sentence.push(' ');
+        }
+    }
+    // The client writes this in front of a plan; the plan's heading says more.
+    if sentence.is_empty() || sentence == "Implement the following plan:" {
+        return None;
+    }
+    let said = sentence.strip_prefix(PLAN).unwrap_or(&sentence);
+    Some(said.trim_end_matches(':').to_owned())
+}
+
+/// How the heading of a plan begins.
+const PLAN: &str = "Plan: ";
+
+/// Adds a word without the signs of Markdown.
+fn push_plain(words: &mut String, word: &str) {
+    let mut rest = word;
+    while let Some(at) = rest.find(['*', '`']) {
+        let (plain, sign) = rest.split_at(at);
+        words.push_str(plain);
+        rest = if let Some(rest) = sign.strip_prefix("**") {
+            rest
+        } else if let Some(rest) = sign.strip_prefix('`') {
+            rest
+        } else {
+            words.push('*');
+            &sign[1..]
+        };
+    }
+    words.push_str(rest);
 }
 
 /// "can you please add a test?" is "Add a test".
@@ -164,7 +220,10 @@ fn capital(words: &str) -> String {
     let Some(first) = chars.next() else {
         return String::new();
     };
-    first.to_uppercase().chain(chars).collect()
+    let mut capital = String::with_capacity(words.len() + 2);
+    capital.extend(first.to_uppercase());
+    capital.push_str(chars.as_str());
+    capital
 }
 
 /// At most so many characters, cut at a word where one ends near.

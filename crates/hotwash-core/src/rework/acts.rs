@@ -30,10 +30,17 @@ pub(super) enum Deed {
 
 /// Whether a command may do any of it: a cheap look that is never wrong about a no.
 pub(super) fn may_act(command: &str) -> bool {
-    let says = |word: &str| memmem::find(command.as_bytes(), word.as_bytes()).is_some();
-    says("rm ")
-        || says("mv ")
-        || says("git ") && ["commit", "checkout", "restore", "reset", "revert"].into_iter().any(says)
+    let command = command.as_bytes();
+    let mut git = false;
+    for space in memchr::memchr_iter(b' ', command) {
+        match command.get(..space) {
+            Some([.., b'r' | b'm', b'm' | b'v']) => return true,
+            Some([.., b'g', b'i', b't']) => git = true,
+            _ => {}
+        }
+    }
+    let says = |word: &&str| memmem::find(command, word.as_bytes()).is_some();
+    git && ["commit", "checkout", "restore", "reset", "revert"].iter().any(says)
 }
 
 /// What a command does when it is run in a folder.

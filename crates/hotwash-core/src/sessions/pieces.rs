@@ -361,6 +361,10 @@ impl Cutter<'_> {
         let Some(prompt) = words.filter(|_| !self.current.touched.is_empty() && !self.shares_a_line(event)) else {
             return;
         };
+        if !topic.may_shift(prompt) {
+            return;
+        }
+        self.current.vocabulary.digest();
         let answer = self.current.ledger.last_answer().unwrap_or_default();
         let question = Question { vocabulary: &self.current.vocabulary, answer: &answer, prompt };
         if let Some(shift) = topic.shift(&question) {

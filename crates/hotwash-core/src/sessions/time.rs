@@ -100,14 +100,13 @@ fn two_digits_each(text: [u8; 8], pattern: [u8; 8]) -> Option<[i64; 8]> {
     (beyond == 0).then(|| (digits * 10 + (digits >> 8)).to_le_bytes().map(i64::from))
 }
 
-/// Days since 1970-01-01 of a date in the proleptic Gregorian calendar.
+/// Days since 1970-01-01 of a date in the proleptic Gregorian calendar; no year is before 0.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    // Years are counted from March, so that the leap day is the last one.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
+    // Years are counted from March, so that the leap day is the last one, and from 400 years earlier, so that none is
+    // negative and small numbers do.
+    let (year, month, day) = ((year + 400 - i64::from(month <= 2)) as u32, month as u32, day as u32);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+    i64::from(year * 365 + year / 4 - year / 100 + year / 400 + day_of_year) - 719_468 - 146_097
 }
 
 fn civil_from_days(days: i64) -> (i64, i64, i64) {

@@ -14,21 +14,37 @@ use xxhash_rust::xxh3::xxh3_64;
 const FEWEST_WORDS: usize = 6;
 /// Words are compared by their beginnings, so that `test`, `tests` and `testing` are one.
 const STEM_CHARS: usize = 4;
+/// Nor does one of fewer bytes: a dozen characters without spaces can be six words.
+const FEWEST_BYTES: usize = 20;
 /// A shorter word says nothing.
 const FEWEST_LETTERS: usize = 3;
 /// How much of a text is looked at.
 const LOOK_BYTES: usize = 1000;
 
-/// What a session has been about so far.
+/// What a session has been about so far. Words are looked at when somebody asks, which in most sessions nobody does.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Vocabulary(KeySet<u64>);
+pub struct Vocabulary {
+    words: KeySet<u64>,
+    /// Texts that have not been looked at yet.
+    heard: String,
+}
 
 impl Vocabulary {
-    /// Takes the words of a text in.
+    /// Takes a text in.
     pub fn learn(&mut self, text: &str) {
-        for_each_word(text, |word| {
-            self.0.insert(word);
-        });
+        self.heard.push_str(beginning(text));
+        self.heard.push('\n');
+    }
+
+    /// Looks at what was taken in since.
+    pub fn digest(&mut self) {
+        let Vocabulary { words, heard } = self;
+        for text in heard.lines() {
+            for_each_word(text, |word| {
+                words.insert(word);
+            });
+        }
+        heard.clear();
     }
 }
 
@@ -45,6 +61,9 @@ pub struct Question<'a> {
 
 /// Who tells one topic from another.
 pub trait TopicJudge {
+    /// Whether a prompt may be about something else at all, by itself.
+    fn may_shift(&self, prompt: &str) -> bool;
+
     /// How much of a prompt is about something else, in thousandths; nothing where it is the same, or cannot be told.
     fn shift(&self, question: &Question<'_>) -> Option<u16>;
 }
@@ -54,15 +73,19 @@ pub trait TopicJudge {
 pub struct ByWords;
 
 impl TopicJudge for ByWords {
+    fn may_shift(&self, prompt: &str) -> bool {
+        prompt.len() >= FEWEST_BYTES && !points_back(prompt)
+    }
+
     fn shift(&self, question: &Question<'_>) -> Option<u16> {
-        if points_back(question.prompt) || question.vocabulary.0.len() < FEWEST_WORDS {
+        if question.vocabulary.words.len() < FEWEST_WORDS {
             return None;
         }
         let mut words = KeySet::default();
         for_each_word(question.prompt, |word| {
             words.insert(word);
         });
-        let shared = words.iter().any(|word| question.vocabulary.0.contains(word));
+        let shared = words.iter().any(|word| question.vocabulary.words.contains(word));
         if words.len() < FEWEST_WORDS || shared {
             return None;
         }
@@ -131,11 +154,16 @@ fn points_back(prompt: &str) -> bool {
         || UNSPACED.iter().any(|mark| head.contains(mark))
 }
 
+/// As much of a text as is looked at.
+fn beginning(text: &str) -> &str {
+    let end = (0..=LOOK_BYTES.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
 /// Shows the words of a text that say something, as keys of their beginnings. Scripts that put no space between words are
 /// read two characters at a time.
 fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
-    let end = (0..=LOOK_BYTES.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
-    let text = text.get(..end).unwrap_or_default();
+    let text = beginning(text);
     if !text.is_ascii() {
         return for_each_word_of_any_script(text, &mut tell);
     }
@@ -211,6 +239,10 @@ mod tests {
         let mut vocabulary = Vocabulary::default();
         for text in before {
             vocabulary.learn(text);
+        }
+        vocabulary.digest();
+        if !ByWords.may_shift(prompt) {
+            return None;
         }
         ByWords.shift(&Question { vocabulary: &vocabulary, answer, prompt })
     }

@@ -76,9 +76,13 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "comparing with constants takes few instructions, a call many")]
     pub(crate) fn pass(&mut self, bytes: &[u8]) -> bool {
-        let rest = self.rest.strip_prefix(bytes);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
+        match self.rest.strip_prefix(bytes) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Reads an object, handing over each key with the cursor at its value; `each` must consume the value.
@@ -92,19 +96,25 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as above")]
     pub(crate) fn enter(&mut self, bytes: &[u8]) -> bool {
-        let enters = self.pass(bytes);
-        self.depth += u32::from(enters);
-        enters
+        if self.pass(bytes) {
+            self.depth += 1;
+            return true;
+        }
+        false
     }
 
     /// Reads what is left of an object, behind a pair, and goes out of it.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most often nothing is left")]
     pub(crate) fn more_pairs(&mut self, each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
+        if self.pass(b"}") {
+            self.depth -= 1;
+            return Ok(());
+        }
         self.pairs(b',', each)
     }
 
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "only a name for what the two above share")]
+    #[inline]
     fn pairs(&mut self, mut before: u8, mut each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
         let mut decoded = Vec::new();
         loop {
@@ -185,6 +195,23 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// A string, which most often has this length; empty if the value is something else.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
+    pub(crate) fn text_of<const LENGTH: usize>(&mut self) -> Result<Text<'a>> {
+        match self.plain::<LENGTH>() {
+            Some(text) => Ok(Text::verbatim(text)),
+            None => Ok(self.any_text()?.unwrap_or_default()),
+        }
+    }
+
+    /// Skips a value, which most often is a string of this length.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
+    pub(crate) fn skip_of<const LENGTH: usize>(&mut self) -> Result<()> {
+        if self.plain::<LENGTH>().is_some() { Ok(()) } else { self.skip_any() }
+    }
+
     /// Whether the value is `true`.
     #[inline]
     pub(crate) fn is_true(&mut self) -> Result<bool> {
@@ -229,8 +256,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// A count; zero if the value is no number.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
     pub(crate) fn count(&mut self) -> Result<u64> {
-        Ok(self.count_if()?.unwrap_or(0))
+        match self.short_number() {
+            Some(number) => Ok(number as u64),
+            None => Ok(self.count_if()?.unwrap_or(0)),
+        }
     }
 
     /// A count, if the value is a number: at least zero, at most [`LARGEST_COUNT`].
@@ -277,9 +309,12 @@ impl<'a> Cursor<'a> {
                     if depth == deepest {
                         return Err(Malformed);
                     }
-                    self.advance(1);
                     depth += 1;
                     kinds = kinds << 1 | u128::from(open == b'{');
+                    if self.usual_key(b'{').is_some() {
+                        continue;
+                    }
+                    self.advance(1);
                     let close = if open == b'{' { b'}' } else { b']' };
                     if self.peek() != Some(close) {
                         if open == b'{' {
@@ -418,6 +453,22 @@ impl<'a> Cursor<'a> {
         Some(&chunk[..length])
     }
 
+    /// A string of this length in which nothing is escaped. Does not move if there is something else.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
+    fn plain<const LENGTH: usize>(&mut self) -> Option<&'a [u8]> {
+        let (string, rest) = self.rest.split_at_checked(LENGTH + 2)?;
+        let [b'"', inside @ .., b'"'] = string else { return None };
+        let (chunks, _) = inside.as_chunks();
+        let last = quotes_and_backslashes(inside.last_chunk()?);
+        let marks = chunks.iter().fold(last, |marks, chunk| marks | quotes_and_backslashes(chunk));
+        if marks.to_bitmask() != 0 {
+            return None;
+        }
+        self.rest = rest;
+        Some(inside)
+    }
+
     /// A string, if the value is one; skips anything else.
     #[inline(never)]
     fn any_text(&mut self) -> Result<Option<Text<'a>>> {
@@ -468,22 +519,24 @@ impl<'a> Cursor<'a> {
     #[inline(never)]
     fn long_inside(&mut self, clear: usize) -> Result<&'a [u8]> {
         let string = self.rest;
-        let mut at = 1 + clear;
-        let (blocks, last) = string.get(at..).unwrap_or_default().as_chunks();
-        for block in blocks {
-            if has_quote(block) {
-                let mut quotes = quotes(block);
-                while quotes != 0 {
-                    let end = at + quotes.trailing_zeros() as usize;
-                    if !escaped(string, end) {
-                        self.advance(end + 1);
-                        return Ok(&string[1..end]);
-                    }
-                    quotes &= quotes - 1;
-                }
+        let (mut blocks, last) = string.get(1 + clear..).unwrap_or_default().as_chunks();
+        while let [block, behind @ ..] = blocks {
+            blocks = behind;
+            if !has_quote(block) {
+                continue;
             }
-            at += BLOCK;
+            let at = string.len() - last.len() - (behind.len() + 1) * BLOCK;
+            let mut quotes = quotes(block);
+            while quotes != 0 {
+                let end = at + quotes.trailing_zeros() as usize;
+                if !escaped(string, end) {
+                    self.advance(end + 1);
+                    return Ok(&string[1..end]);
+                }
+                quotes &= quotes - 1;
+            }
         }
+        let at = string.len() - last.len();
         let mut quotes = memchr::memchr_iter(b'"', last).map(|quote| at + quote);
         let end = quotes.find(|quote| !escaped(string, *quote)).ok_or(Malformed)?;
         self.advance(end + 1);
@@ -491,21 +544,17 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number, `true`, `false` or `null`.
+    #[inline]
     fn scalar(&mut self) -> Result<()> {
+        if self.pass(b"null") || self.pass(b"false") || self.pass(b"true") || self.short_number().is_some() {
+            return Ok(());
+        }
+        self.any_number()
+    }
+
+    #[inline(never)]
+    fn any_number(&mut self) -> Result<()> {
         let rest = self.rest;
-        let word = match rest.first() {
-            Some(b't') if rest.starts_with(b"true") => 4,
-            Some(b'f') if rest.starts_with(b"false") => 5,
-            Some(b'n') if rest.starts_with(b"null") => 4,
-            _ => 0,
-        };
-        if word > 0 {
-            self.advance(word);
-            return Ok(());
-        }
-        if self.short_number().is_some() {
-            return Ok(());
-        }
         let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let mut end = usize::from(rest.first() == Some(&b'-'));
         match (rest.get(end), digits(end)) {
@@ -555,7 +604,12 @@ fn places(chunk: [u8; CHUNK], byte: u8) -> u8x16 {
 /// Where quotes and backslashes stand in a chunk: a bit for each place.
 #[inline]
 fn marks(chunk: &[u8; CHUNK]) -> u32 {
-    (places(*chunk, b'"') | places(*chunk, b'\\')).to_bitmask()
+    quotes_and_backslashes(chunk).to_bitmask()
+}
+
+#[inline]
+fn quotes_and_backslashes(chunk: &[u8; CHUNK]) -> u8x16 {
+    places(*chunk, b'"') | places(*chunk, b'\\')
 }
 
 /// How many bytes stand before the first quote or backslash of a chunk, if it has one.
@@ -592,9 +646,9 @@ fn quotes(block: &[u8; BLOCK]) -> u64 {
 #[inline]
 fn escaped(string: &[u8], quote: usize) -> bool {
     match &string[..quote] {
-        before @ [.., b'\\', b'\\'] => escaped_by_many(before),
-        [.., before] => *before == b'\\',
-        [] => false,
+        [.., before] if *before != b'\\' => false,
+        before @ [.., b'\\', _] => escaped_by_many(before),
+        before => !before.is_empty(),
     }
 }
 
@@ -630,10 +684,21 @@ mod tests {
 
         #[test]
         fn numbers_are_read_alike_however_long(text in r"-?[0-9]{1,22}(\.[0-9])?(e[0-9])?") {
-            let mut cursor = Cursor::new(text.as_bytes());
-            let read = cursor.integer().ok().filter(|_| cursor.peek().is_none());
             let whole = skips(&text).then(|| text.parse().ok().or_else(|| text.parse().ok().map(|n: f64| n as i64)));
-            proptest::prop_assert_eq!(read, whole);
+            let read = |text: &str, end: Option<u8>| {
+                let mut cursor = Cursor::new(text.as_bytes());
+                cursor.integer().ok().filter(|_| cursor.peek() == end)
+            };
+            proptest::prop_assert_eq!(read(&text, None), whole);
+            proptest::prop_assert_eq!(read(&format!("{text},\"next\":0"), Some(b',')), whole);
+        }
+
+        #[test]
+        fn an_expected_length_makes_no_difference(text in r#"[a"\\]{0,3}[a-z]{12,17}[a"\\]{0,3}"#) {
+            let line = format!("\"{text}\",\"next\":\"{text}\"}}");
+            let (mut one, mut other) = (Cursor::new(line.as_bytes()), Cursor::new(line.as_bytes()));
+            proptest::prop_assert_eq!(one.text_of::<17>(), other.text());
+            proptest::prop_assert_eq!(one.rest(), other.rest());
         }
     }
 

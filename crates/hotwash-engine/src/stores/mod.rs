@@ -142,6 +142,8 @@ pub struct Judged {
     pub project: Redacted<String>,
     /// The model that answered first.
     pub model: String,
+    /// Its first moment.
+    pub from: Option<Timestamp>,
     /// Its last moment.
     pub to: Option<Timestamp>,
     /// Its outcome, without the reasons.

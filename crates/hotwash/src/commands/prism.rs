@@ -3,14 +3,15 @@
 use super::{Context, project};
 use crate::cli::{By, Prism as Args};
 use crate::errors::{Exit, Failure};
+use crate::repositories::Repositories;
 use crate::run::{Input, Run};
 use crate::screen::numbers::count;
 use crate::screen::text::{fit, left, line, right, width, wrap};
-use crate::screen::{Screen, stdout};
+use crate::screen::{self, Screen, stdout};
 use crate::shapes;
 use crate::window::Window;
 use hotwash_core::outcomes::prism::{Prism, PrismInput, iso_week, provisional};
-use hotwash_core::outcomes::{self};
+use hotwash_core::outcomes::{self, Goal};
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::Timestamp;
 use hotwash_engine::stores::{Judged, Query};
@@ -26,7 +27,10 @@ const MOVES: usize = 6;
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
     let screen = &context.screen;
-    let (window, judged, now) = judged(&run, screen, args)?;
+    let (window, mut judged, now) = judged(&run, screen, args)?;
+    if args.git {
+        ask_git(&run, context, &mut judged);
+    }
     let all = Prism::of(judged.iter().map(|judged| input(judged, now)));
     let groups = args.by.map(|by| (by, grouped(&judged, by, now)));
     let exit = run.report();
@@ -71,6 +75,19 @@ fn judged(run: &Run<'_>, screen: &Screen, args: &Args) -> Result<(Window, Vec<Ju
     let window = Window::of(since, args.select.until.as_deref(), &screen.clock, &run.store, &query)?;
     let judged = run.store.judged(&Query { since: window.since, until: window.until, ..query })?;
     Ok((window, judged, newest(run)?))
+}
+
+/// Takes the word of the repositories for what became of work that no later session touched.
+fn ask_git(run: &Run<'_>, context: &Context<'_>, judged: &mut [Judged]) {
+    let mut repositories = Repositories::new(context.env);
+    for judged in judged.iter_mut().filter(|judged| judged.outcome.goal == Goal::Complete && !judged.reworked) {
+        let folder = repositories.folder(judged.project.as_str());
+        let outcome = repositories.outcome(run, &judged.id, (judged.from, judged.to), &folder);
+        judged.reworked = outcome.is_some_and(|outcome| outcome.reworked);
+    }
+    for problem in repositories.problems() {
+        screen::stderr(&format!("warning: {problem}\n"));
+    }
 }
 
 /// The end of the newest session: what is younger than the rework window is so by then.

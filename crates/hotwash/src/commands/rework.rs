@@ -4,23 +4,30 @@ use super::summary::events;
 use super::{Context, show};
 use crate::cli::Rework as Args;
 use crate::errors::{Exit, Failure};
+use crate::repositories::Repositories;
 use crate::run::{Input, Run};
 use crate::screen::numbers::count;
 use crate::screen::stdout;
 use crate::screen::text::{fit, line};
 use crate::shapes;
 use hotwash_core::rework::Settings;
+use hotwash_engine::git::Outcome;
 use hotwash_engine::stores::{Lookup, Row};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
     let screen = &context.screen;
     let row = show::find(&run, &args.id)?;
+    let git = args.git.as_ref().map(|folder| ask_git(context, &run, &row, Path::new(folder))).transpose()?;
     let exit = run.report();
     if args.json {
-        let document = json!({ "version": shapes::VERSION, "session": row.session.id, "rework": shape(&row) });
+        let mut document = json!({ "version": shapes::VERSION, "session": row.session.id, "rework": shape(&row) });
+        if let Some(git) = &git {
+            document["git"] = git_shape(git);
+        }
         stdout(&shapes::document(&document))?;
         return Ok(exit);
     }
@@ -31,6 +38,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     let Some(rework) = &row.rework else {
         let days = settings.window_days;
         let _ = writeln!(out, "No later session took anything of it away within {days} days.");
+        tell_git(git.as_ref(), &mut out);
         screen.page(&out)?;
         return Ok(exit);
     };
@@ -59,8 +67,58 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
             about(&run, &revert.session.0)
         );
     }
+    tell_git(git.as_ref(), &mut out);
     screen.page(&out)?;
     Ok(exit)
+}
+
+/// What the repository in which a session worked says of it.
+fn ask_git(context: &Context<'_>, run: &Run<'_>, row: &Row, folder: &Path) -> Result<Outcome, Failure> {
+    let mut repositories = Repositories::new(context.env);
+    let folder = match folder.as_os_str().is_empty() {
+        true => repositories.folder(row.session.project.as_str()),
+        false => context.env.folder.join(folder),
+    };
+    let session = &row.session;
+    let outcome = repositories.outcome(run, &session.id, (session.from, session.to), &folder);
+    outcome.ok_or_else(|| match repositories.problems().next() {
+        Some(problem) => Failure::new("cannot ask the repository")
+            .cause(problem)
+            .hint("`--git FOLDER` names another place where the work is"),
+        None => Failure::new(format!("the session {} changed nothing that could be looked for", session.id.short())),
+    })
+}
+
+fn tell_git(git: Option<&Outcome>, out: &mut String) {
+    let Some(git) = git else { return };
+    let verdict = if git.reworked { "reworked" } else { "kept" };
+    let _ = writeln!(
+        out,
+        "\nIn the repository: {verdict}; of {} it added {} were committed, and {} of them are gone",
+        count(u64::from(git.added), "line"),
+        git.landed,
+        git.gone
+    );
+    for reverted in &git.reverted {
+        let short = |id: &str| id.chars().take(9).collect::<String>();
+        let _ = writeln!(out, "  commit {} was reverted by {}", short(&reverted.commit), short(&reverted.by));
+    }
+    for path in &git.deleted {
+        let _ = writeln!(out, "  deleted: {}", line(path));
+    }
+}
+
+fn git_shape(git: &Outcome) -> Value {
+    json!({
+        "reworked": git.reworked,
+        "added": git.added,
+        "landed": git.landed,
+        "gone": git.gone,
+        "deleted": git.deleted,
+        "reverted": git.reverted.iter().map(|reverted| json!({
+            "commit": reverted.commit, "by": reverted.by, "at": shapes::moment(Some(reverted.at)),
+        })).collect::<Vec<_>>(),
+    })
 }
 
 /// What another session is about, if it is still there.

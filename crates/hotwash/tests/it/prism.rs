@@ -32,6 +32,10 @@ fn a_session_that_was_taken_back_says_by_whom() {
     let text = home.stdout(&["rework", reworked["id"].as_str().unwrap()]);
     let by = reworked["rework"]["by"][0]["session"].as_str().unwrap();
     assert!(text.contains("reworked") && text.contains(&by[..8]), "{text}");
+    let output = home.output(&["rework", reworked["id"].as_str().unwrap(), "--git"]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("is in no git repository"), "{stderr}");
     let kept = all.iter().find(|session| session["rework"].is_null()).unwrap();
     assert!(home.stdout(&["rework", kept["id"].as_str().unwrap()]).contains("No later session"));
 }

@@ -90,7 +90,9 @@ impl<'a> Sheet<'a> {
         reason: impl FnOnce() -> String,
         events: &[EventId],
     ) {
-        self.add(-self.offline.get(param) * share.number(), fact, reason, events);
+        if share.is_some() {
+            self.add(-self.offline.get(param) * share.number(), fact, reason, events);
+        }
     }
 
     /// Takes off so many times a rubric's amount, up to a cap.
@@ -102,8 +104,10 @@ impl<'a> Sheet<'a> {
         reason: impl FnOnce() -> String,
         events: &[EventId],
     ) {
-        let amount = (self.offline.get(param) * times).min(self.offline.get(cap));
-        self.add(-amount, fact, reason, events);
+        if times > 0.0 {
+            let amount = (self.offline.get(param) * times).min(self.offline.get(cap));
+            self.add(-amount, fact, reason, events);
+        }
     }
 
     /// Adds a share of a rubric's amount.
@@ -115,7 +119,9 @@ impl<'a> Sheet<'a> {
         reason: impl FnOnce() -> String,
         events: &[EventId],
     ) {
-        self.add(self.offline.get(param) * share.number(), fact, reason, events);
+        if share.is_some() {
+            self.add(self.offline.get(param) * share.number(), fact, reason, events);
+        }
     }
 
     /// What moves the value by less than half a thousandth is not worth a line, nor the making of its reason.

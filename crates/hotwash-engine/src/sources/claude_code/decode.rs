@@ -4,7 +4,7 @@
 //! the client's, what a slash command looks like, how a tool is called. Versions 1.0.17 to 2.1.325.
 
 use super::place::Part;
-use super::record::{Block, Content, Record, Texts};
+use super::record::{Blocks, Content, Record, Texts};
 use hotwash_core::sessions::{
     ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
     PromptVia, Timestamp, Tool,
@@ -96,27 +96,26 @@ pub(super) const BOOKKEEPING: &[&[u8]] = &[
 
 fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     let message = &record.message;
-    let key = Key::of(message.id);
+    let key = Key::of(message.head.id);
     if record.is_api_error {
         let texts: Vec<Text<'_>> = text_blocks(&message.content);
         tell(Kind::ApiError(ApiError::Final(Body::Many(&texts))));
     }
-    if !message.id.is_empty() {
+    if !message.head.id.is_empty() {
         tell(Kind::Message(Message {
             key,
-            model: message.model,
-            usage: message.usage,
+            model: message.head.model,
+            usage: message.head.usage,
             agent: record.place.text(Part::Agent),
         }));
     }
     let blocks = match &message.content {
-        Content::Blocks(blocks) => blocks.as_slice(),
+        Content::Blocks(blocks) => blocks,
         // An API error is already told; its text is not the agent's.
-        Content::Text(_) if record.is_api_error => return,
-        Content::Text(text) => return tell(Kind::Says(*text)),
-        Content::None => &[],
+        Content::Text(text) if !record.is_api_error => return tell(Kind::Says(*text)),
+        Content::Text(_) | Content::None => return,
     };
-    for block in blocks {
+    for block in blocks.iter() {
         match &*plain(block.kind) {
             b"text" if !record.is_api_error => tell(Kind::Says(block.text)),
             b"thinking" | b"redacted_thinking" => tell(Kind::Thinking),
@@ -188,7 +187,7 @@ fn user(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
 }
 
 /// Tells the results among the blocks and how many there were. What the client noted beside them is the first one's.
-fn results<'a>(record: &Record<'a>, blocks: &[Block<'a>], tell: &mut dyn FnMut(Kind<'_>)) -> usize {
+fn results<'a>(record: &Record<'a>, blocks: &Blocks<'a>, tell: &mut dyn FnMut(Kind<'_>)) -> usize {
     let mut told = 0;
     for block in blocks.iter().filter(|block| block.kind.is("tool_result")) {
         let body = match &block.result {

@@ -75,8 +75,8 @@ pub(crate) struct Memory {
     /// From behind the first key to the end of the last value.
     bytes: Vec<u8>,
     is_sidechain: Option<bool>,
-    /// Where in the bytes texts begin and end.
-    texts: Vec<(Part, usize, usize)>,
+    /// Where in the bytes texts begin and end; nothing begins and ends at the first byte.
+    texts: [(u32, u32); TEXTS],
 }
 
 impl Memory {
@@ -88,8 +88,10 @@ impl Memory {
             return self.learn(cursor, first, place);
         }
         let bytes = cursor.since(from);
-        for &(part, from, to) in &self.texts {
-            place.set(part, Text::verbatim(bytes.get(from..to).unwrap_or_default()));
+        for (text, (from, to)) in place.texts.iter_mut().zip(self.texts) {
+            if to != 0 {
+                *text = Text::verbatim(bytes.get(from as usize..to as usize).unwrap_or_default());
+            }
         }
         place.is_sidechain = self.is_sidechain.unwrap_or(place.is_sidechain);
         Ok(())
@@ -109,26 +111,75 @@ impl Memory {
                 None => return Ok(()),
             }
         }
-        self.first = None;
-        self.texts.clear();
+        (self.first, self.is_sidechain) = (None, flag);
+        self.texts = Default::default();
+        self.bytes.clear();
+        let mut run: &[u8] = &[];
         loop {
             if next == Part::Sidechain {
                 place.is_sidechain = cursor.is_true()?;
-                return Ok(());
+                break;
             }
             let value = cursor.text_if()?;
             place.set(next, value.unwrap_or_default());
-            let Some(text) = value.and_then(Text::as_verbatim) else { return Ok(()) };
-            let to = cursor.since(from).len() - 1; // before the closing quote
-            if (next as usize) < TEXTS {
-                self.texts.push((next, to - text.len(), to));
+            let Some(text) = value.and_then(Text::as_verbatim) else { break };
+            run = cursor.since(from);
+            let to = run.len() - 1; // before the closing quote
+            if let Some(place) = self.texts.get_mut(next as usize) {
+                *place = ((to - text.len()) as u32, to as u32);
             }
-            (self.first, self.is_sidechain) = (Some(first), flag);
-            self.bytes.clear();
-            self.bytes.extend_from_slice(cursor.since(from));
             match cursor.next_if(Part::of) {
                 Some(part) => next = part,
-                None => return Ok(()),
+                None => break,
+            }
+        }
+        if !run.is_empty() {
+            self.bytes.extend_from_slice(run);
+            self.first = Some(first);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(memory: &mut Memory, record: &str) -> (bool, String) {
+        let (mut cursor, mut place) = (Cursor::new(record.as_bytes()), Place::default());
+        let read = cursor.object(|cursor, key| match Part::of(key) {
+            Some(part) => memory.read(cursor, part, &mut place),
+            None => cursor.skip(),
+        });
+        (read.is_ok(), format!("{place:?} before {:?}", Text::json(cursor.rest())))
+    }
+
+    #[test]
+    fn what_is_remembered_changes_nothing() {
+        let mut memory = Memory::default();
+        for record in [
+            r#"{"isSidechain":false,"userType":"x","cwd":"/a","sessionId":"s","version":"1"}"#,
+            r#"{"isSidechain":false,"userType":"x","cwd":"/a","sessionId":"s","version":"1","message":{}}"#,
+            r#"{"isSidechain":false,"userType":"x","cwd":"/a","sessionId":"s","version":"1","gitBranch":"b"}"#,
+            r#"{"isSidechain":false,"userType":"x","cwd":"/a","sessionId":"s","version":"1","gitBranch":"b"}"#,
+            r#"{"isSidechain":false,"userType":"x","cwd":"/a","sessionId":"s"}"#,
+            r#"{"isSidechain":true,"userType":"x","cwd":"/a","sessionId":"s"}"#,
+            r#"{"isSidechain":true,"userType":"x","cwd":"/ab","sessionId":"s"}"#,
+            r#"{"isSidechain":true,"message":{},"cwd":"/ab","sessionId":"s"}"#,
+            r#"{"isSidechain":null,"cwd":"/ab","sessionId":"s"}"#,
+            r#"{"isSidechain":null,"cwd":"/ab","sessionId":"s"}"#,
+            r#"{"isSidechain":[1,{}],"cwd":"/ab","sessionId":7,"version":"2"}"#,
+            r#"{"cwd":"/ab","cwd":"/c","sessionId":"s"}"#,
+            r#"{"cwd":"/ab","cwd":"/c","sessionId":"s","cwd":null}"#,
+            r#"{"cwd":"/ab","cwd":"/c","sessionId":"s","isSidechain":true,"agentId":"g"}"#,
+            r#"{"agentId":"g","cwd":"/ab","cwd":"/c","sessionId":"s"x}"#,
+            r#"{"agentId":"g","cwd":"/ab","cwd":"/c","sessionId":"s" , "version" : "3"}"#,
+            r#"{"agentId":"g","cwd":"\u002fab","sessionId":"s"}"#,
+            r#"{"agentId":"g","cwd":"\u002fab","sessionId":"s"}"#,
+            r#"{"agentId":"g","cwd":"/ab","cwd":"#,
+        ] {
+            for _ in 0..2 {
+                assert_eq!(read(&mut memory, record), read(&mut Memory::default(), record), "{record}");
             }
         }
     }

@@ -220,7 +220,7 @@ pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Ve
             let is_known = |id: Text<'_>| !id.is_empty() && known.contains(&Key::of(id));
             let result = matches!(&message.content, record::Content::Blocks(blocks)
                 if blocks.iter().any(|block| block.kind.is("tool_result")));
-            follows = is_known(record.uuid) || is_known(message.id) || follows && result;
+            follows = is_known(record.uuid) || is_known(message.head.id) || follows && result;
             if !record.uuid.is_empty() {
                 ids.push(Key::of(record.uuid));
             }

@@ -38,19 +38,40 @@ pub(crate) struct Record<'a> {
 /// The `message` of a user or assistant record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Message<'a> {
+    pub(crate) head: Head<'a>,
+    pub(crate) content: Content<'a>,
+}
+
+/// What a message says of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Head<'a> {
     pub(crate) id: Text<'a>,
     pub(crate) model: Text<'a>,
     pub(crate) usage: Usage,
-    pub(crate) content: Content<'a>,
 }
 
 /// `content`: a string, or blocks.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it stays where it is")]
 pub(crate) enum Content<'a> {
     #[default]
     None,
     Text(Text<'a>),
-    Blocks(Vec<Block<'a>>),
+    Blocks(Blocks<'a>),
+}
+
+/// Content blocks. As a rule there is one, which then costs no allocation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Blocks<'a> {
+    /// Has no type where there is none.
+    first: Block<'a>,
+    more: Vec<Block<'a>>,
+}
+
+impl<'a> Blocks<'a> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Block<'a>> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
 }
 
 /// A content block.
@@ -103,8 +124,18 @@ pub(crate) struct Progress<'a> {
     pub(crate) kind: Text<'a>,
     pub(crate) agent: Text<'a>,
     pub(crate) message_kind: Text<'a>,
-    pub(crate) message: Message<'a>,
+    /// A subagent's message; its own transcript has the content.
+    pub(crate) message: Head<'a>,
 }
+
+/// How long ids and times are, as a rule.
+const UUID: usize = 36;
+const TIMESTAMP: usize = 24;
+const MESSAGE_ID: usize = 28;
+const TOOL_USE_ID: usize = 30;
+
+/// Room for the lines of most patches.
+const PATCH: usize = 32;
 
 /// Reads the record that the cursor stands at into an empty one.
 ///
@@ -114,7 +145,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
     if !cursor.enter(br#"{"parentUuid":"#) {
         return cursor.object(|cursor, key| pair(cursor, key, record, memory));
     }
-    cursor.skip()?;
+    cursor.skip_of::<UUID>()?;
     if cursor.pass(br#","isSidechain":"#) {
         memory.read(cursor, Part::Sidechain, &mut record.place)?;
     }
@@ -123,21 +154,35 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
     }
     if cursor.pass(br#","data":"#) {
         progress(cursor, &mut record.progress)?;
+        for key in [br#","toolUseID":"#.as_slice(), br#","parentToolUseID":"#, br#","toolUseID":"#] {
+            if cursor.pass(key) {
+                cursor.skip_of::<TOOL_USE_ID>()?;
+            }
+        }
     }
     if cursor.pass(br#","message":"#) {
         message(cursor, &mut record.message)?;
     }
     if cursor.pass(br#","requestId":"#) {
-        cursor.skip()?;
-    }
-    if cursor.pass(br#","type":"#) {
-        record.kind = cursor.text()?;
+        cursor.skip_of::<MESSAGE_ID>()?;
+        if cursor.pass(br#","type":"#) {
+            record.kind = cursor.text()?;
+        }
     }
     if cursor.pass(br#","uuid":"#) {
-        record.uuid = cursor.text()?;
+        record.uuid = cursor.text_of::<UUID>()?;
     }
     if cursor.pass(br#","timestamp":"#) {
-        record.timestamp = cursor.text()?;
+        record.timestamp = cursor.text_of::<TIMESTAMP>()?;
+    }
+    if cursor.pass(br#","uuid":"#) {
+        record.uuid = cursor.text_of::<UUID>()?;
+    }
+    if cursor.pass(br#","toolUseResult":"#) {
+        tool_use_result(cursor, &mut record.result)?;
+    }
+    if cursor.pass(br#","sourceToolAssistantUUID":"#) {
+        cursor.skip_of::<UUID>()?;
     }
     cursor.more_pairs(|cursor, key| pair(cursor, key, record, memory))
 }
@@ -205,32 +250,41 @@ fn compact_trigger<'a>(cursor: &mut Cursor<'a>, trigger: &mut Text<'a>) -> Resul
 #[inline(never)]
 fn message<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
     *message = Message::default();
-    let mut pair = |cursor: &mut Cursor<'a>, key: &[u8]| {
-        let text = match key.len() {
-            2 if key == b"id" => &mut message.id,
-            5 if key == b"model" => &mut message.model,
-            5 if key == b"usage" => return usage(cursor, &mut message.usage),
-            7 if key == b"content" => return content(cursor, &mut message.content),
-            _ => return cursor.skip(),
-        };
-        *text = cursor.text()?;
-        Ok(())
-    };
-    if !cursor.enter(br#"{"model":"#) {
-        return cursor.object_or_skip(pair);
+    if cursor.enter(br#"{"role":"user","content":"#) {
+        content(cursor, &mut message.content)?;
+        return cursor.more_pairs(|cursor, key| message_pair(cursor, key, message));
     }
-    pair(cursor, b"model")?;
+    if !cursor.enter(br#"{"model":"#) {
+        return cursor.object_or_skip(|cursor, key| message_pair(cursor, key, message));
+    }
+    message.head.model = cursor.text()?;
     if cursor.pass(br#","id":"#) {
-        pair(cursor, b"id")?;
+        message.head.id = cursor.text_of::<MESSAGE_ID>()?;
     }
     if cursor.pass(br#","type":"message","role":"assistant","content":"#) {
-        pair(cursor, b"content")?;
+        content(cursor, &mut message.content)?;
     }
-    cursor.pass(br#","stop_reason":null,"stop_sequence":null"#);
+    if cursor.pass(br#","stop_reason":"#) {
+        cursor.skip()?;
+    }
+    cursor.pass(br#","stop_sequence":null"#);
     if cursor.pass(br#","usage":"#) {
-        pair(cursor, b"usage")?;
+        usage(cursor, &mut message.head.usage)?;
     }
-    cursor.more_pairs(pair)
+    cursor.more_pairs(|cursor, key| message_pair(cursor, key, message))
+}
+
+#[inline(never)]
+fn message_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], message: &mut Message<'a>) -> Result<()> {
+    let text = match key.len() {
+        2 if key == b"id" => &mut message.head.id,
+        5 if key == b"model" => &mut message.head.model,
+        5 if key == b"usage" => return usage(cursor, &mut message.head.usage),
+        7 if key == b"content" => return content(cursor, &mut message.content),
+        _ => return cursor.skip(),
+    };
+    *text = cursor.text()?;
+    Ok(())
 }
 
 /// The pairs that nearly all begin with are looked for in their order, because their keys are long.
@@ -288,7 +342,7 @@ fn cache_creation(cursor: &mut Cursor<'_>, usage: &mut Usage) -> Result<()> {
     if !cursor.enter(br#"{"ephemeral_5m_input_tokens":"#) {
         return cursor.object_or_skip(each);
     }
-    cursor.skip()?;
+    cursor.count()?;
     if cursor.pass(br#","ephemeral_1h_input_tokens":"#) {
         each(cursor, b"ephemeral_1h_input_tokens")?;
     }
@@ -301,21 +355,27 @@ fn content<'a>(cursor: &mut Cursor<'a>, content: &mut Content<'a>) -> Result<()>
     match cursor.peek() {
         Some(b'"') => *content = Content::Text(cursor.text()?),
         Some(b'[') => {
-            // As a rule there is one.
-            let mut blocks = Vec::with_capacity(1);
+            *content = Content::Blocks(Blocks::default());
+            let Content::Blocks(blocks) = content else { return Ok(()) };
             cursor.array(|cursor| {
                 if cursor.peek() != Some(b'{') {
                     return cursor.skip();
                 }
-                blocks.push(Block::default());
-                if let Some(last) = blocks.last_mut() {
-                    block(cursor, last)?;
-                }
                 // One without a type says nothing, and millions of them fit in a line.
-                blocks.pop_if(|block| block.kind.is_empty());
+                if blocks.first.kind.is_empty() {
+                    block(cursor, &mut blocks.first)?;
+                    if blocks.first.kind.is_empty() {
+                        blocks.first = Block::default();
+                    }
+                    return Ok(());
+                }
+                let mut next = Block::default();
+                block(cursor, &mut next)?;
+                if !next.kind.is_empty() {
+                    blocks.more.push(next);
+                }
                 Ok(())
             })?;
-            *content = Content::Blocks(blocks);
         }
         _ => cursor.skip()?,
     }
@@ -323,24 +383,52 @@ fn content<'a>(cursor: &mut Cursor<'a>, content: &mut Content<'a>) -> Result<()>
 }
 
 fn block<'a>(cursor: &mut Cursor<'a>, block: &mut Block<'a>) -> Result<()> {
-    cursor.object(|cursor, key| {
-        let text = match key.len() {
-            4 if key == b"type" => &mut block.kind,
-            4 if key == b"text" => &mut block.text,
-            2 if key == b"id" => &mut block.id,
-            4 if key == b"name" => &mut block.name,
-            5 if key == b"input" => return input(cursor, &mut block.input),
-            11 if key == b"tool_use_id" => &mut block.tool_use_id,
-            8 if key == b"is_error" => return flag(cursor, &mut block.is_error),
-            7 if key == b"content" => {
-                block.result = texts(cursor)?.0;
-                return Ok(());
-            }
-            _ => return cursor.skip(),
-        };
-        *text = cursor.text()?;
-        Ok(())
-    })
+    if cursor.enter(br#"{"type":"#) {
+        block.kind = cursor.text()?;
+        if cursor.pass(br#","text":"#) {
+            block.text = cursor.text()?;
+        }
+        if cursor.pass(br#","id":"#) {
+            block.id = cursor.text_of::<TOOL_USE_ID>()?;
+        }
+        if cursor.pass(br#","name":"#) {
+            block.name = cursor.text()?;
+        }
+        if cursor.pass(br#","input":"#) {
+            input(cursor, &mut block.input)?;
+        }
+    } else if cursor.enter(br#"{"tool_use_id":"#) {
+        block.tool_use_id = cursor.text_of::<TOOL_USE_ID>()?;
+        if cursor.pass(br#","type":"#) {
+            block.kind = cursor.text()?;
+        }
+        if cursor.pass(br#","content":"#) {
+            block.result = texts(cursor)?.0;
+        }
+    } else {
+        return cursor.object(|cursor, key| block_pair(cursor, key, block));
+    }
+    cursor.more_pairs(|cursor, key| block_pair(cursor, key, block))
+}
+
+#[inline(never)]
+fn block_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], block: &mut Block<'a>) -> Result<()> {
+    let text = match key.len() {
+        4 if key == b"type" => &mut block.kind,
+        4 if key == b"text" => &mut block.text,
+        2 if key == b"id" => &mut block.id,
+        4 if key == b"name" => &mut block.name,
+        5 if key == b"input" => return input(cursor, &mut block.input),
+        11 if key == b"tool_use_id" => &mut block.tool_use_id,
+        8 if key == b"is_error" => return flag(cursor, &mut block.is_error),
+        7 if key == b"content" => {
+            block.result = texts(cursor)?.0;
+            return Ok(());
+        }
+        _ => return cursor.skip(),
+    };
+    *text = cursor.text()?;
+    Ok(())
 }
 
 /// A string, or the texts of an array of blocks; and how many images stood among them.
@@ -426,6 +514,7 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) 
             7 if key == b"agentId" => result.agent = cursor.text()?,
             15 if key == b"structuredPatch" => {
                 result.patch.clear();
+                result.patch.reserve(PATCH);
                 cursor.array_or_skip(|cursor| {
                     let earlier = result.patch.len();
                     cursor.object_or_skip(|cursor, key| match key.len() {
@@ -473,30 +562,41 @@ fn attachment<'a>(cursor: &mut Cursor<'a>, attachment: &mut Attachment<'a>) -> R
 #[inline(never)]
 fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<()> {
     *progress = Progress::default();
-    cursor.object_or_skip(|cursor, key| {
-        match key.len() {
-            4 if key == b"type" => progress.kind = cursor.text()?,
-            7 if key == b"agentId" => progress.agent = cursor.text()?,
-            7 if key == b"message" => {
-                (progress.message_kind, progress.message) = Default::default();
-                cursor.object_or_skip(|cursor, key| {
-                    match key.len() {
-                        4 if key == b"type" => progress.message_kind = cursor.text()?,
-                        7 if key == b"message" => message_head(cursor, &mut progress.message)?,
-                        _ => cursor.skip()?,
-                    }
-                    Ok(())
-                })?;
-            }
-            _ => cursor.skip()?,
+    if !cursor.enter(br#"{"type":"#) {
+        return cursor.object_or_skip(|cursor, key| progress_pair(cursor, key, progress));
+    }
+    progress.kind = cursor.text()?;
+    for key in [br#","hookEvent":"#.as_slice(), br#","hookName":"#, br#","command":"#] {
+        if cursor.pass(key) {
+            cursor.skip()?;
         }
-        Ok(())
-    })
+    }
+    cursor.more_pairs(|cursor, key| progress_pair(cursor, key, progress))
 }
 
-/// A subagent's message inside a progress record: its own transcript has the content, here only the usage counts.
-fn message_head<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
-    *message = Message::default();
+#[inline(never)]
+fn progress_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], progress: &mut Progress<'a>) -> Result<()> {
+    match key.len() {
+        4 if key == b"type" => progress.kind = cursor.text()?,
+        7 if key == b"agentId" => progress.agent = cursor.text()?,
+        7 if key == b"message" => {
+            (progress.message_kind, progress.message) = Default::default();
+            cursor.object_or_skip(|cursor, key| {
+                match key.len() {
+                    4 if key == b"type" => progress.message_kind = cursor.text()?,
+                    7 if key == b"message" => message_head(cursor, &mut progress.message)?,
+                    _ => cursor.skip()?,
+                }
+                Ok(())
+            })?;
+        }
+        _ => cursor.skip()?,
+    }
+    Ok(())
+}
+
+fn message_head<'a>(cursor: &mut Cursor<'a>, message: &mut Head<'a>) -> Result<()> {
+    *message = Head::default();
     cursor.object_or_skip(|cursor, key| {
         let text = match key.len() {
             2 if key == b"id" => &mut message.id,

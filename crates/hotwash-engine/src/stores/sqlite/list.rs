@@ -188,7 +188,7 @@ impl Store {
             let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
             let sql = format!(
                 "SELECT s.id, s.project, s.model, s.to_ms, o.substance, o.intent, o.status, o.goal, o.evidence, o.lack,
-                    o.probability, coalesce(r.reworked, 0)
+                    o.probability, coalesce(r.reworked, 0), s.from_ms
                  FROM sessions s JOIN outcomes o ON o.origin = ?1 AND o.session = s.id
                  LEFT JOIN rework r ON r.session = s.id
                  WHERE s.kind = 'main' AND {since} AND (?3 IS NULL OR s.from_ms < ?3) ORDER BY s.to_ms DESC, s.id"
@@ -198,9 +198,8 @@ impl Store {
             let mut rows = statement.query(params![origin.map(|(id, _)| id), since, until])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                if named.as_ref().is_some_and(|named| {
-                    row.get_ref(0).ok().and_then(|id| id.as_str().ok()).is_none_or(|id| !named.contains(id))
-                }) {
+                let id: String = row.get(0)?;
+                if named.as_ref().is_some_and(|named| !named.contains(&id)) {
                     continue;
                 }
                 let project = restore(row.get_ref(1)?.as_str()?, &self.rules);
@@ -208,9 +207,10 @@ impl Store {
                     continue;
                 }
                 found.push(Judged {
-                    id: SessionId(row.get(0)?),
+                    id: SessionId(id),
                     project,
                     model: row.get(2)?,
+                    from: row.get::<_, Option<i64>>(12)?.map(Timestamp),
                     to: row.get::<_, Option<i64>>(3)?.map(Timestamp),
                     outcome: judged_outcome(row)?,
                     reworked: row.get(11)?,
