@@ -4,16 +4,16 @@ use super::Setup;
 use crate::sources::claude_code::read::{Reading, Transcript};
 use crate::sources::claude_code::role;
 use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
-use hotwash_core::facts::{Cited, Facts, Ledger};
+use hotwash_core::facts::{Cited, Facts, Identity, Ledger};
 use hotwash_core::outcomes::summary::Told;
 use hotwash_core::outcomes::{self};
 use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::joining::runs;
-use hotwash_core::sessions::{Part, Piece, Session, SessionId, SessionKind};
+use hotwash_core::sessions::{Part, Piece, Session, SessionId, SessionKind, Timestamp};
 
-/// A call without a result in a transcript that was written within this time may still be going on.
-const QUIET_NS: i64 = 30 * 60 * 1_000_000_000;
+/// A session in which something happened within this time may still be going on.
+const QUIET_MS: i64 = 30 * 60 * 1000;
 /// Stands for the decoder of such a transcript, so that it is read again next time.
 const STILL_RUNNING: u32 = 0;
 /// A title is at most this long.
@@ -28,14 +28,12 @@ pub(super) fn entry(
     setup: &Setup<'_>,
 ) -> (Entry, Vec<Joined>) {
     let parts: Vec<&Part> = transcript.pieces.parts().collect();
-    let mut facts: Vec<Facts> = parts.iter().map(|part| part.ledger.finish(setup.prices)).collect();
-    if let Some(last) = facts.last_mut()
+    let facts: Vec<Facts> = parts.iter().map(|part| part.ledger.finish(setup.prices)).collect();
+    if let Some((last, part)) = facts.last().zip(parts.last())
         && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
-        && setup.now_ns.saturating_sub(file.mtime_ns) < QUIET_NS
+        && is_fresh(&part.ledger.identity(), setup)
     {
-        // A call without a result, or a result without an answer (see `graded`), is no end yet: the agent may be at it.
-        // It is looked at again once it is quiet.
-        last.ending.ended_on_open_calls = Cited::default();
+        // The agent may be at it (see `graded`): it is looked at again once it is quiet.
         file.decoder = STILL_RUNNING;
     }
     let role = known.unwrap_or_else(|| {
@@ -105,8 +103,9 @@ pub(super) fn graded(
     let identity = ledger.identity();
     let words = ledger.words();
     facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
-    let quiet_ms = identity.to.map_or(i64::MAX, |to| (setup.now_ns / 1_000_000).saturating_sub(to.0));
-    if quiet_ms < QUIET_NS / 1_000_000 {
+    if is_fresh(&identity, setup) {
+        // A call without a result, or a result without an answer, is no end yet.
+        facts.ending.ended_on_open_calls = Cited::default();
         facts.ending.ended_without_answer = Cited::default();
     }
     let outcome = outcomes::offline(&facts);
@@ -136,6 +135,12 @@ pub(super) fn graded(
     };
     let grade = offline::grade(session.facts.get(), setup.rubric);
     Graded { session, grade, outcome, print: ledger.fingerprint() }
+}
+
+/// Whether something happened so lately that the agent may still be at it.
+fn is_fresh(identity: &Identity, setup: &Setup<'_>) -> bool {
+    let age_ms = |to: Timestamp| (setup.now_ns / 1_000_000).saturating_sub(to.0);
+    identity.to.is_some_and(|to| (-QUIET_MS..QUIET_MS).contains(&age_ms(to)))
 }
 
 /// Folds white space, then shortens: redacted text may be cut, raw text may not.
