@@ -7,9 +7,11 @@
 
 /// Phrases of several meanings.
 pub(super) struct Phrases<M> {
+    /// One bit for each three bytes, brought down to sixteen bits, that a phrase may begin with.
+    begins: Box<[u64; 1024]>,
     /// Where the phrases of each slot begin; those of the last end where all do.
     slots: Vec<u16>,
-    phrases: Vec<Phrase<M>>,
+    all: Vec<Phrase<M>>,
 }
 
 struct Phrase<M> {
@@ -40,15 +42,21 @@ impl<M: Copy> Phrases<M> {
                 phrases.extend(split(line).map(|phrase| Phrase::new(phrase, meaning)));
             }
         }
-        phrases.sort_by_key(|phrase| slot(phrase.first));
+        phrases.sort_by_cached_key(|phrase| slot(phrase.first));
+        let mut begins = Box::new([0; 1024]);
         let mut slots = vec![0; SLOTS + 1];
         for phrase in &phrases {
             slots[slot(phrase.first) + 1] += 1;
+            // Whatever follows a shorter phrase.
+            let any = if phrase.mask & 0xFF_0000 == 0 { 0..=255 } else { 0..=0 };
+            for bit in any.map(|third| begins_bit(phrase.first | third << 16)) {
+                begins[bit >> 6] |= 1 << (bit & 63);
+            }
         }
         for at in 0..SLOTS {
             slots[at + 1] += slots[at];
         }
-        Phrases { slots, phrases }
+        Phrases { begins, slots, all: phrases }
     }
 
     /// The phrases that stand in some words at word edges, in the order in which they end, the longer one first. The
@@ -56,9 +64,13 @@ impl<M: Copy> Phrases<M> {
     pub(super) fn find(&self, words: &str) -> Vec<Found<M>> {
         let mut found = Vec::new();
         beginnings(words.as_bytes(), |at, bytes| {
+            let bit = begins_bit(bytes);
+            if self.begins[bit >> 6] >> (bit & 63) & 1 == 0 {
+                return;
+            }
             let slot = slot(bytes);
             let (from, to) = (usize::from(self.slots[slot]), usize::from(self.slots[slot + 1]));
-            for phrase in &self.phrases[from..to] {
+            for phrase in &self.all[from..to] {
                 if bytes & phrase.mask == phrase.first {
                     found.extend(phrase.at(words, at));
                 }
@@ -94,6 +106,11 @@ impl<M: Copy> Phrase<M> {
 
 /// Four for each of the first letters that there are.
 const SLOTS: usize = 4096;
+
+/// The bit for the first three bytes. It says no to nearly all words.
+fn begins_bit(bytes: u64) -> usize {
+    (((bytes & 0xFF_FFFF) * 0x9E37_79B1) >> 16) as usize & 0xFFFF
+}
 
 /// Where phrases are found by their first letters: up to three of the first word, or the first character where that is
 /// beyond ASCII. What follows a shorter word does not count, because it need not be part of the phrase.
@@ -175,7 +192,15 @@ fn letter(character: Option<char>) -> bool {
 /// The part of a sentence before a place in it.
 pub(super) fn sentence_before(words: &str, at: usize) -> &str {
     let before = words.get(..at).unwrap_or_default();
-    before.rsplit(['.', '!', '?', '\n', ';', '。', '！', '？']).next().unwrap_or_default()
+    let bytes = before.as_bytes();
+    let ends = |at: &usize| match bytes[*at] {
+        b'.' | b'!' | b'?' | b'\n' | b';' => true,
+        // The last byte of a wide one.
+        0x80.. => ["。", "！", "？"].iter().any(|wide| bytes[..=*at].ends_with(wide.as_bytes())),
+        _ => false,
+    };
+    let from = (0..bytes.len()).rev().find(ends).map_or(0, |at| at + 1);
+    before.get(from..).unwrap_or_default()
 }
 
 /// Whether the words right before a phrase turn it round ("not all tests pass", "if it works").
@@ -234,7 +259,7 @@ mod tests {
     /// What is found without any table: each phrase, wherever it stands at word edges.
     fn slowly(phrases: &Phrases<()>, words: &str) -> Vec<(usize, usize)> {
         let mut found: Vec<(usize, usize)> = Vec::new();
-        for phrase in &phrases.phrases {
+        for phrase in &phrases.all {
             let places =
                 words.match_indices(phrase.text).filter_map(|(start, _)| phrase.at(words, start + phrase.lead));
             found.extend(places.map(|found| (found.end, found.start)));
