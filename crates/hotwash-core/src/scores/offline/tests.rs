@@ -595,19 +595,16 @@ fn errors_decide_a_level() {
         ending: EndingFacts { unresolved_errors: cited(left), ..EndingFacts::default() },
         ..Facts::default()
     };
-    let lines: Vec<String> = vec![
-        errors(4, &[], 0, &[]),
-        errors(5, &[], 0, &[]),
-        errors(11, &[3, 5], 1, &[]),
-        errors(10, &[3, 5], 1, &[]),
-        errors(40, &[3, 5], 2, &[]),
-        errors(40, &[3, 5, 7, 9], 4, &[]),
-        errors(40, &[3, 5], 1, &[5]),
-        errors(40, &[3, 5, 7], 1, &[7]),
-    ]
-    .iter()
-    .map(|facts| line(facts, "error_handling"))
-    .collect();
+    let lines = [
+        line(&errors(4, &[], 0, &[]), "error_handling"),
+        line(&errors(5, &[], 0, &[]), "error_handling"),
+        line(&errors(11, &[3, 5], 1, &[]), "error_handling"),
+        line(&errors(10, &[3, 5], 1, &[]), "error_handling"),
+        line(&errors(40, &[3, 5], 2, &[]), "error_handling"),
+        line(&errors(40, &[3, 5, 7, 9], 4, &[]), "error_handling"),
+        line(&errors(40, &[3, 5], 1, &[5]), "error_handling"),
+        line(&errors(40, &[3, 5, 7], 1, &[7]), "error_handling"),
+    ];
     assert_snapshot!(lines.join("\n"), @"
     error_handling unscored: no error in 4 tool calls; 5 are needed to say anything
     error_handling prevented
