@@ -7,7 +7,7 @@
 use super::Fold;
 use super::calls::{Status, Step};
 use super::heard::{Ask, Heard, Reaction, heard};
-use super::speech::{Speech, speech};
+use super::speech::{Speech, speech, split_words};
 use super::value::{Cited, facts};
 use crate::sessions::{Event, EventId, Kind, Tool};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ pub(super) const LAST_TURNS: usize = 3;
 const LANGUAGE_BYTES: usize = 400;
 /// So much of a prompt goes into telling the language.
 const LANGUAGE_SAMPLE: usize = 600;
+/// Fewer bytes of words tell no language.
+const ENOUGH_BYTES: usize = 12;
 /// Somebody who writes that much gives context.
 const MUCH_BYTES: usize = 300;
 /// So many numbered steps are a plan.
@@ -341,30 +343,45 @@ fn by_command(name: &str) -> Option<Ask> {
 
 /// The language of some words. Code and paths between them are left out; too few words tell nothing.
 fn language(words: &str) -> Option<String> {
-    let prose: Vec<&str> = words
-        .split_whitespace()
-        .filter(|word| {
-            let code = |byte| matches!(byte, b'/' | b'_' | b'`' | b'=' | b'{' | b'<' | b'(' | b'\\' | b'@');
-            !word.bytes().any(code) && !word.contains("::")
-        })
-        .collect();
-    if prose.iter().map(|word| word.len()).sum::<usize>() < 12 {
+    let prose = || split_words(words).filter(|word| !is_code(word));
+    let mut missing = ENOUGH_BYTES;
+    if !prose().any(|word| {
+        missing = missing.saturating_sub(word.len());
+        missing == 0
+    }) {
         return None;
     }
     // Telling languages apart in earnest costs more than reading the rest of the transcript, and in most prompts a few
     // small words tell as much. Where hardly a letter is beyond ASCII, and no small word is known, nothing would.
-    if let Some(language) = by_small_words(&prose) {
+    if let Some(language) = by_small_words(prose()) {
         return Some(language.to_string());
     }
     let letters = |beyond: bool| {
         let counts = |c: &char| c.is_alphabetic() && c.is_ascii() != beyond;
-        prose.iter().flat_map(|word| word.chars()).filter(counts).count()
+        prose().flat_map(str::chars).filter(counts).count()
     };
     if letters(true) * 20 < letters(false) {
         return None;
     }
-    let info = DETECTOR.detect(&prose.join(" "))?;
+    let info = DETECTOR.detect(&prose().collect::<Vec<_>>().join(" "))?;
     (info.is_reliable() || info.confidence() > 0.5).then(|| info.lang().code().to_string())
+}
+
+fn is_code(word: &str) -> bool {
+    /// 1 for the signs of code and paths, 2 for a colon, of which it takes two.
+    static SIGNS: [u8; 256] = {
+        let mut signs = [0; 256];
+        let code = b"/_`={<(\\@";
+        let mut at = 0;
+        while at < code.len() {
+            signs[code[at] as usize] = 1;
+            at += 1;
+        }
+        signs[b':' as usize] = 2;
+        signs
+    };
+    let signs = word.bytes().fold(0, |signs, byte| signs | SIGNS[usize::from(byte)]);
+    signs & 1 != 0 || signs & 2 != 0 && word.contains("::")
 }
 
 /// Languages that people are known to talk to agents in. Each further one makes every other less certain.
@@ -387,7 +404,7 @@ const SMALL_WORDS: &[(&str, &[&str])] = &[
 ];
 
 /// The language with the most small words: at least two, and more than any other has.
-fn by_small_words(prose: &[&str]) -> Option<&'static str> {
+fn by_small_words<'w>(prose: impl Iterator<Item = &'w str>) -> Option<&'static str> {
     /// Each small word, with a bit for each language that has it, in order.
     static LANGUAGES: LazyLock<Vec<(u64, u32)>> = LazyLock::new(|| {
         let mut languages = BTreeMap::new();
@@ -399,7 +416,7 @@ fn by_small_words(prose: &[&str]) -> Option<&'static str> {
         languages.into_iter().collect()
     });
     let mut hits = [0; SMALL_WORDS.len()];
-    for word in prose.iter().filter_map(|word| small(word)) {
+    for word in prose.filter_map(small) {
         let Ok(at) = LANGUAGES.binary_search_by_key(&word, |(word, _)| *word) else { continue };
         for (language, hits) in hits.iter_mut().enumerate() {
             *hits += LANGUAGES[at].1 >> language & 1;
@@ -410,12 +427,12 @@ fn by_small_words(prose: &[&str]) -> Option<&'static str> {
     best.next().filter(|_| most >= 2 && best.next().is_none())
 }
 
-/// A word of at most eight letters in lower case, without the signs around it, as a number.
+/// A word of at most six letters in lower case, without the signs around it, as a number.
 fn small(word: &str) -> Option<u64> {
     let letter = |byte: &u8| byte.is_ascii_alphabetic();
     let bytes = word.as_bytes();
     let word = &bytes[bytes.iter().position(letter)?..=bytes.iter().rposition(letter)?];
-    (word.len() <= 8).then(|| word.iter().fold(0, |number, byte| number << 8 | u64::from(byte.to_ascii_lowercase())))
+    (word.len() <= 6).then(|| word.iter().fold(0, |number, byte| number << 8 | u64::from(byte.to_ascii_lowercase())))
 }
 
 #[cfg(test)]

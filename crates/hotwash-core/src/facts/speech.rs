@@ -248,6 +248,27 @@ fn note_error(line: &str, speech: &mut Speech<'_>) {
         .any(says);
 }
 
+/// The words between white space: [`str::split_whitespace`] for texts that are ASCII for the most part.
+pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    // How long the character at a place is, and whether it is white space.
+    let look = |at: usize| match *bytes.get(at)? {
+        byte if byte.is_ascii() => Some((1, matches!(byte, b'\t'..=b'\r' | b' '))),
+        _ => text.get(at..)?.chars().next().map(|c| (c.len_utf8(), c.is_whitespace())),
+    };
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some((length, true)) = look(at) {
+            at += length;
+        }
+        let from = at;
+        while let Some((length, false)) = look(at) {
+            at += length;
+        }
+        text.get(from..at).filter(|word| !word.is_empty())
+    })
+}
+
 /// Words with plain apostrophes, and in lower case where that takes more than ASCII.
 pub(super) fn plain(words: &str) -> Cow<'_, str> {
     // What is not ASCII is mostly a dash, a tick or a script without cases.
@@ -317,5 +338,12 @@ mod tests {
     #[test]
     fn numbered_steps_are_counted() {
         assert_eq!(speech("do:\n1. this\n2. that\n3) those").steps, 3);
+    }
+
+    #[test]
+    fn words_are_split_as_the_language_does_it() {
+        for text in ["", " ", "a", " a  b\t\n c ", "a\u{b}b\u{1c}c", "é\u{a0}è\u{3000}中 文\u{2009}", "\u{85}x"] {
+            assert!(split_words(text).eq(text.split_whitespace()), "{text:?}");
+        }
     }
 }

@@ -5,7 +5,8 @@
 
 use super::{Goal, JudgeStatus, Outcome};
 use crate::facts::Facts;
-use crate::facts::speech::first_line;
+use crate::facts::speech::{first_line, split_words};
+use std::fmt::Write as _;
 
 /// A title is at most this long, in characters.
 const TITLE_CHARS: usize = 80;
@@ -38,9 +39,9 @@ pub fn paragraph(told: &Told<'_>, facts: &Facts, outcome: &Outcome) -> String {
     if let Some(asked) = asked(told) {
         quote(&mut paragraph, "Asked: “", &asked);
     }
-    paragraph.push_str(&done(facts));
+    done(&mut paragraph, facts);
     end(&mut paragraph);
-    paragraph.push_str(&came_of(outcome));
+    came_of(&mut paragraph, outcome);
     end(&mut paragraph);
     let answered = !facts.ending.last_answer.is_empty();
     if let Some(answer) = told.last_answer.filter(|_| answered).and_then(first_sentence) {
@@ -67,36 +68,48 @@ fn end(paragraph: &mut String) {
     paragraph.push_str(if over || paragraph.ends_with('.') { " " } else { ". " });
 }
 
-fn done(facts: &Facts) -> String {
+fn done(out: &mut String, facts: &Facts) {
     let edits = &facts.edits;
-    let turns = count(facts.prompts.turns, "turn");
-    let changed = match edits.files_edited {
-        0 if facts.goal.changed_by_other_means.is_empty() => "nothing changed".to_owned(),
-        0 => "no file changed by a file tool".to_owned(),
-        files => format!("{} changed (+{} −{})", count(files, "file"), edits.lines_added, edits.lines_removed),
-    };
-    let checked = match facts.verification.verified {
+    out.push_str("In ");
+    count(out, facts.prompts.turns, "turn");
+    match edits.files_edited {
+        0 if facts.goal.changed_by_other_means.is_empty() => out.push_str(", nothing changed"),
+        0 => out.push_str(", no file changed by a file tool"),
+        files => {
+            out.push_str(", ");
+            count(out, files, "file");
+            let _ = write!(out, " changed (+{} −{})", edits.lines_added, edits.lines_removed);
+        }
+    }
+    out.push_str(match facts.verification.verified {
         Some(true) => ", checked by a green run",
         Some(false) if !facts.verification.ended_red.is_empty() => ", with the last run red",
         Some(false) => ", with no run after the last change",
         None => "",
-    };
-    let commits = match facts.verification.git_commits.count() {
-        0 => String::new(),
-        n => format!(", {}", count(n, "commit")),
-    };
-    format!("In {turns}, {changed}{checked}{commits}")
+    });
+    let commits = facts.verification.git_commits.count();
+    if commits > 0 {
+        out.push_str(", ");
+        count(out, commits, "commit");
+    }
 }
 
-fn came_of(outcome: &Outcome) -> String {
-    let what = capital(outcome.intended.intent.singular());
-    let why = outcome.reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ");
-    match (outcome.status, outcome.goal) {
-        (JudgeStatus::NoGoal, _) => "No goal was established".to_owned(),
-        (_, Goal::Complete) => format!("{what}: complete ({why})"),
-        (_, Goal::Failed) => format!("{what}: failed ({why})"),
-        (_, Goal::Undecided) => format!("{what}: undecided ({why})"),
+fn came_of(out: &mut String, outcome: &Outcome) {
+    if outcome.status == JudgeStatus::NoGoal {
+        out.push_str("No goal was established");
+        return;
     }
+    out.push_str(&capital(outcome.intended.intent.singular()));
+    out.push_str(match outcome.goal {
+        Goal::Complete => ": complete (",
+        Goal::Failed => ": failed (",
+        Goal::Undecided => ": undecided (",
+    });
+    for (at, reason) in outcome.reasons.iter().enumerate() {
+        out.push_str(if at == 0 { "" } else { "; " });
+        out.push_str(&reason.text);
+    }
+    out.push(')');
 }
 
 /// The first sentence of the first prompt.
@@ -113,14 +126,14 @@ fn first_sentence(words: &str) -> Option<String> {
 /// nothing.
 fn sentence(line: &str) -> Option<String> {
     let line = line.trim_start_matches(['#', '*', '-', '>', ' ', '\t']);
-    let mut sentence = String::new();
-    let mut words = line.split_whitespace().peekable();
+    let mut sentence = String::with_capacity(line.len().min(QUOTE_CHARS));
+    let mut words = split_words(line).peekable();
     while let Some(word) = words.next() {
         let from = sentence.len();
         push_plain(&mut sentence, word);
         let wide = |(_, c): &(usize, char)| matches!(c, '。' | '！' | '？');
         if !word.is_ascii()
-            && let Some((at, c)) = sentence[from..].char_indices().find(wide)
+            && let Some((at, c)) = sentence.get(from..).and_then(|word| word.char_indices().find(wide))
         {
             sentence.truncate(from + at + c.len_utf8());
             break;
@@ -147,7 +160,7 @@ const PLAN: &str = "Plan: ";
 /// Adds a word without the signs of Markdown.
 fn push_plain(words: &mut String, word: &str) {
     let mut rest = word;
-    while let Some(at) = rest.find(['*', '`']) {
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'*' | b'`')) {
         let (plain, sign) = rest.split_at(at);
         words.push_str(plain);
         rest = if let Some(rest) = sign.strip_prefix("**") {
@@ -156,7 +169,7 @@ fn push_plain(words: &mut String, word: &str) {
             rest
         } else {
             words.push('*');
-            &sign[1..]
+            sign.strip_prefix('*').unwrap_or_default()
         };
     }
     words.push_str(rest);
@@ -228,16 +241,19 @@ fn capital(words: &str) -> String {
 
 /// At most so many characters, cut at a word where one ends near.
 fn shortened(words: &str, most: usize) -> String {
-    if words.chars().count() <= most {
+    // So many bytes are no more characters.
+    if words.len() <= most || words.chars().count() <= most {
         return words.to_owned();
     }
-    let cut: String = words.chars().take(most.saturating_sub(1)).collect();
+    let cut = words.char_indices().nth(most.saturating_sub(1)).and_then(|(end, _)| words.get(..end)).unwrap_or(words);
     let at = cut.rfind(' ').filter(|at| at * 3 > cut.len() * 2).unwrap_or(cut.len());
-    format!("{}…", cut.get(..at).unwrap_or(&cut).trim_end_matches([',', ';', ':', ' ']))
+    format!("{}…", cut.get(..at).unwrap_or(cut).trim_end_matches([',', ';', ':', ' ']))
 }
 
-fn count(n: u64, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+fn count(out: &mut String, n: u64, noun: &str) {
+    let _ = write!(out, "{n} ");
+    out.push_str(noun);
+    out.push_str(if n == 1 { "" } else { "s" });
 }
 
 #[cfg(test)]

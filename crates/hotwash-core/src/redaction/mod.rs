@@ -124,7 +124,7 @@ pub fn findings(text: &str, rules: &Rules) -> Vec<Finding> {
     if hits.is_empty() && survey == Survey::default() {
         return Vec::new();
     }
-    let bare = if survey.invisible { views::without_invisible(text) } else { None };
+    let bare = views::without_invisible(text, survey);
     let base = bare.as_ref().map_or(text, |view| view.text.as_str());
     let bare_range = |range: &Range<usize>| bare.as_ref().map_or_else(|| range.clone(), |view| view.source(range));
     if bare.is_some() {

@@ -8,24 +8,28 @@ use std::ops::Range;
 /// Which disguises a text may wear. One vector-friendly pass tells, and most texts wear none.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Survey {
-    pub(super) invisible: bool,
+    pub(super) control: bool,
+    pub(super) wide: bool,
     pub(super) percent: bool,
     pub(super) backslash: bool,
 }
 
 pub(super) fn survey(text: &[u8]) -> Survey {
     let (blocks, rest) = text.as_chunks::<16>();
-    let (mut odd, mut percent, mut backslash) = ([false; 16], [false; 16], [false; 16]);
+    let (mut control, mut wide) = ([false; 16], [false; 16]);
+    let (mut percent, mut backslash) = ([false; 16], [false; 16]);
     for block in blocks {
         for (at, &b) in block.iter().enumerate() {
-            odd[at] |= may_be_invisible(b);
+            control[at] |= is_control(b);
+            wide[at] |= begins_invisible(b);
             percent[at] |= b == b'%';
             backslash[at] |= b == b'\\';
         }
     }
     let marks = rest.iter().fold(0, |marks, &b| marks | MARKS[usize::from(b)]);
     Survey {
-        invisible: odd.contains(&true) || marks & 1 != 0,
+        control: control.contains(&true) || marks & 1 != 0,
+        wide: wide.contains(&true) || marks & 8 != 0,
         percent: percent.contains(&true) || marks & 2 != 0,
         backslash: backslash.contains(&true) || marks & 4 != 0,
     }
@@ -37,7 +41,8 @@ static MARKS: [u8; 256] = {
     let mut byte = 0;
     while byte < 256 {
         let b = byte as u8;
-        marks[byte] = may_be_invisible(b) as u8 | ((b == b'%') as u8) << 1 | ((b == b'\\') as u8) << 2;
+        marks[byte] = is_control(b) as u8 | ((b == b'%') as u8) << 1 | ((b == b'\\') as u8) << 2;
+        marks[byte] |= (begins_invisible(b) as u8) << 3;
         byte += 1;
     }
     marks
@@ -104,14 +109,22 @@ impl View {
 }
 
 /// The text without its invisible and control characters, if it has any.
-pub(super) fn without_invisible(text: &str) -> Option<View> {
+pub(super) fn without_invisible(text: &str, survey: Survey) -> Option<View> {
+    if !survey.control && !survey.wide {
+        return None;
+    }
     let bytes = text.as_bytes();
     let mut view = View::new(text.len());
     let (mut from, mut at) = (0, 0);
     let mut any = false;
     while at < bytes.len() {
-        let Some(step) = bytes.get(at..).unwrap_or_default().iter().position(|&b| MARKS[usize::from(b)] & 1 != 0)
-        else {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let step = if survey.control {
+            rest.iter().position(|&b| MARKS[usize::from(b)] & 9 != 0)
+        } else {
+            memchr::memchr3(0xc2, 0xe2, 0xef, rest)
+        };
+        let Some(step) = step else {
             break;
         };
         at += step;
@@ -129,8 +142,13 @@ pub(super) fn without_invisible(text: &str) -> Option<View> {
     any.then_some(view)
 }
 
-const fn may_be_invisible(byte: u8) -> bool {
-    matches!(byte, 0..=8 | 0x0b | 0x0c | 0x0e..=0x1f | 0xc2 | 0xe2 | 0xef)
+const fn is_control(byte: u8) -> bool {
+    matches!(byte, 0..=8 | 0x0b | 0x0c | 0x0e..=0x1f)
+}
+
+/// Whether an invisible character may begin with a byte. Dashes and quotes begin so, too.
+const fn begins_invisible(byte: u8) -> bool {
+    matches!(byte, 0xc2 | 0xe2 | 0xef)
 }
 
 /// How many bytes of invisible matter start at `at`: a zero-width character, a control character, a terminal's colour.
