@@ -427,26 +427,35 @@ impl Cutter<'_> {
                 self.current.opened = opening;
             }
         } else if !self.shares_a_line(event) {
-            self.ended.push(std::mem::replace(self.current, Part::new(opening)));
+            let ended = std::mem::replace(self.current, Part::new(opening));
+            // What is only asked of the piece under way need not be kept.
+            let (changed, folders, vocabulary) = Default::default();
+            self.ended.push(Part { changed, folders, vocabulary, ..ended });
             self.current.joint = self.joint(event);
         }
     }
 
     /// What a piece that begins with an event is probably joined to: the run so far, if it has only just ended. Reading it
     /// all again as one session is then spared.
-    fn joint(&self, event: &Event<'_>) -> Option<Box<Joint>> {
+    fn joint(&mut self, event: &Event<'_>) -> Option<Box<Joint>> {
         let number = self.ended.len() - 1;
+        let is_joined = |joint: &Joint| {
+            let (before, last) = (&self.ended[joint.first..number], &self.ended[number]);
+            let shared = last.touched.iter().filter(|file| before.iter().any(|part| part.touched.contains(file)));
+            is_enough(shared.count(), last.touched.len())
+        };
+        if self.ended[number].joint.as_deref().is_some_and(is_joined) {
+            // The run goes on here: what it was before is no session any more.
+            self.ended[number - 1].joint = None;
+        } else {
+            self.ended[number].joint = None;
+        }
         let last = &self.ended[number];
         let gap_ms = event.origin.at?.0 - last.ledger.identity().to?.0;
         if !(0..=GAP_MS).contains(&gap_ms) {
             return None;
         }
-        let is_joined = |joint: &&Joint| {
-            let before = &self.ended[joint.first..number];
-            let shared = last.touched.iter().filter(|file| before.iter().any(|part| part.touched.contains(file)));
-            is_enough(shared.count(), last.touched.len())
-        };
-        let (first, ledger) = match last.joint.as_deref().filter(is_joined) {
+        let (first, ledger) = match last.joint.as_deref() {
             Some(joint) => (joint.first, &joint.ledger),
             None => (number, &last.ledger),
         };

@@ -5,14 +5,14 @@
 
 use crate::stores::{Holding, Store, StoreError};
 use hotwash_core::rework::{Settings, affected, rework};
-use hotwash_core::sessions::{SessionId, Timestamp};
+use hotwash_core::sessions::{Piece, SessionId, Timestamp};
 use std::collections::HashSet;
 
 /// Judges again what sessions of these transcripts may have reworked, and those sessions themselves.
 pub(super) fn settle_rework(store: &mut Store, changed: &HashSet<&str>) -> Result<(), StoreError> {
     let holdings: Vec<Holding> =
         store.holdings()?.into_iter().filter(|holding| changed.contains(holding.path.as_str())).collect();
-    let mut ids: Vec<SessionId> = holdings.iter().flat_map(|holding| holding.pieces.iter().map(|p| p.id())).collect();
+    let mut ids: Vec<SessionId> = holdings.iter().flat_map(|holding| holding.pieces.iter().map(Piece::id)).collect();
     for (session, parts) in store.joined()? {
         if parts.iter().any(|part| changed.contains(part.path.as_str())) {
             ids.push(SessionId(session));

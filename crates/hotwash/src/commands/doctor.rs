@@ -165,7 +165,9 @@ fn store(context: &Context<'_>, findings: &mut Vec<Finding>) {
     }
     if let Ok(known) = run.store.outcomes() {
         let mut reading = hotwash_engine::sources::claude_code::read::Reading::default();
-        known.values().for_each(|became| reading.add(&became.reading));
+        for became in known.values() {
+            reading.add(&became.reading);
+        }
         let roles = run.store.roles().unwrap_or_default();
         let total = roles.values().sum();
         let roles: Vec<String> = roles.iter().map(|(role, n)| format!("{n} {}", role.name())).collect();

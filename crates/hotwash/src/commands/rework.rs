@@ -75,9 +75,10 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
 /// What the repository in which a session worked says of it.
 fn ask_git(context: &Context<'_>, run: &Run<'_>, row: &Row, folder: &Path) -> Result<Outcome, Failure> {
     let mut repositories = Repositories::new(context.env);
-    let folder = match folder.as_os_str().is_empty() {
-        true => repositories.folder(row.session.project.as_str()),
-        false => context.env.folder.join(folder),
+    let folder = if folder.as_os_str().is_empty() {
+        repositories.folder(row.session.project.as_str())
+    } else {
+        context.env.folder.join(folder)
     };
     let session = &row.session;
     let outcome = repositories.outcome(run, &session.id, (session.from, session.to), &folder);

@@ -3,13 +3,13 @@
 use super::error::json_error;
 use super::files::pieces;
 use super::{Result, Store};
-use crate::stores::{Entry, Graded, Joined, Role};
+use crate::stores::{Entry, Graded, Joined, Role, StoredPart};
 use hotwash_core::outcomes::{self, Outcome};
 use hotwash_core::rework::{Fingerprint, Rework, repository};
 use hotwash_core::scores::{Grade, Overall, Provenance, Reading, Score, offline};
 use hotwash_core::sessions::{Piece, Session, SessionId, SessionKind};
 use rusqlite::{OptionalExtension, Transaction, params};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 impl Store {
     /// Keeps transcripts with their sessions and grades, all or none of them. Until they are settled it is open whose
@@ -49,10 +49,12 @@ impl Store {
         self.write(|transaction| {
             for (graded, path, version) in single {
                 transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&graded.session.id.0])?;
+                begin(transaction, &graded.session.id, path, *version)?;
                 put_session(transaction, graded, path, *version, "OR REPLACE")?;
             }
             for Joined { graded, parts } in joined {
                 let Some(first) = parts.first() else { continue };
+                begin(transaction, &graded.session.id, &first.path, first.version)?;
                 put_session(transaction, graded, &first.path, first.version, "OR REPLACE")?;
                 let json = serde_json::to_string(parts).map_err(|error| json_error(&error))?;
                 transaction
@@ -60,21 +62,18 @@ impl Store {
                     .execute([&graded.session.id.0, &json])?;
                 // Their grades stay: should they be parted again, what was paid for is there.
                 for part in &parts[1..] {
-                    transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&part.id.0])?;
-                    transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([&part.id.0])?;
-                    transaction.prepare_cached("DELETE FROM prints WHERE session = ?1")?.execute([&part.id.0])?;
+                    let StoredPart { id: SessionId(id), path, version, .. } = part;
+                    for table in ["joined", "prints", "rework"] {
+                        transaction
+                            .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
+                            .execute([id])?;
+                    }
+                    if transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id])? > 0 {
+                        count_session(transaction, path, *version, -1)?;
+                    }
                 }
             }
-            let paths = joined
-                .iter()
-                .flat_map(|joined| joined.parts.iter().map(|part| part.path.as_str()))
-                .chain(single.iter().map(|(_, path, _)| path.as_str()));
-            let mut recount = transaction.prepare_cached(
-                "UPDATE files SET sessions = (SELECT count(*) FROM sessions s
-                     WHERE s.path = files.path AND s.version = files.version) WHERE path = ?1",
-            )?;
-            let paths: BTreeSet<&str> = paths.collect();
-            paths.into_iter().try_for_each(|path| recount.execute([path]).map(drop))
+            Ok(())
         })
     }
 
@@ -133,6 +132,19 @@ impl Store {
     }
 }
 
+/// Counts a session that is about to begin in a transcript, unless it does so already.
+fn begin(transaction: &Transaction<'_>, id: &SessionId, path: &str, version: u32) -> rusqlite::Result<()> {
+    let known = transaction.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([&id.0])?;
+    if known { Ok(()) } else { count_session(transaction, path, version, 1) }
+}
+
+fn count_session(transaction: &Transaction<'_>, path: &str, version: u32, by: i64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE files SET sessions = sessions + ?3 WHERE path = ?1 AND version = ?2")?
+        .execute(params![path, version, by])
+        .map(drop)
+}
+
 /// Whether it is known whose the events are that transcripts share.
 #[derive(Clone, Copy, PartialEq)]
 enum Owner {
@@ -149,8 +161,9 @@ fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -
         }
     }
     // Judged under other origins they are not.
-    let provenances = entries.iter().flat_map(|entry| &entry.sessions).filter_map(|graded| graded.grade.scores.first());
-    if let Some(score) = provenances.last() {
+    let mut provenances =
+        entries.iter().flat_map(|entry| &entry.sessions).filter_map(|graded| graded.grade.scores.first());
+    if let Some(score) = provenances.next_back() {
         let (grade, outcome) = (origin(transaction, &score.provenance)?, origin(transaction, &outcome_provenance())?);
         transaction
             .prepare_cached("UPDATE origins SET complete = 0 WHERE complete = 1 AND id NOT IN (?1, ?2)")?
