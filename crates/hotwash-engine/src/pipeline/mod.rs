@@ -31,8 +31,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
+/// How many transcripts that were read may wait for the writer.
+const WAITING: usize = 32;
 /// How many transcripts are kept in one go.
-const BATCH: usize = 256;
+const BATCH: usize = 128;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
@@ -103,7 +105,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     let mut ready = Ready::new();
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
     let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::sync_channel(BATCH);
+    let (sender, receiver) = mpsc::sync_channel(WAITING);
     let done = std::thread::scope(|scope| {
         for _ in 0..setup.jobs.clamp(1, jobs.len()) {
             let (sender, next, jobs) = (sender.clone(), &next, &jobs);

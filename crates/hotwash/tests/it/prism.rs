@@ -31,7 +31,7 @@ fn a_session_that_was_taken_back_says_by_whom() {
     let reworked = all.iter().find(|session| session["rework"]["reworked"] == true).expect("one is in the week");
     let text = home.stdout(&["rework", reworked["id"].as_str().unwrap()]);
     let by = reworked["rework"]["by"][0]["session"].as_str().unwrap();
-    assert!(text.contains("reworked") && text.contains(&by[..8]), "{text}");
+    assert!(text.contains("reworked") && text.contains(by.get(..8).unwrap()), "{text}");
     let output = home.output(&["rework", reworked["id"].as_str().unwrap(), "--git"]);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{stderr}");
