@@ -112,13 +112,13 @@ impl Archive {
         })
     }
 
-    /// Compresses what has gone cold, about `budget` bytes of it. Says what is now kept otherwise.
-    pub fn compress_cold(&self, kept: &[Archived], budget: u64) -> Vec<Archived> {
+    /// Compresses what has gone cold, about `budget` bytes of it in so many files. Says what is now kept otherwise.
+    pub fn compress_cold(&self, kept: &[Archived], budget: u64, files: usize) -> Vec<Archived> {
         let mut compressed = Vec::new();
         let mut spent = 0;
         let of_form = |form: Form| kept.iter().filter(move |entry| entry.form == form);
         for entry in of_form(Form::Link).chain(of_form(Form::Copy)) {
-            if spent >= budget {
+            if spent >= budget || compressed.len() >= files {
                 break;
             }
             let from = self.folder.join(&entry.name);
@@ -311,7 +311,7 @@ mod tests {
         let copied = case.archive.keep(&found, 1, None).unwrap();
         case.archive.budget.store(0, Ordering::Relaxed);
         let linked = case.archive.keep(&found, 2, None).unwrap();
-        let compressed = case.archive.compress_cold(&[copied, linked], 1);
+        let compressed = case.archive.compress_cold(&[copied, linked], 1, 9);
         assert_eq!(compressed.iter().map(|kept| kept.version).collect::<Vec<_>>(), [2]);
     }
 
@@ -331,7 +331,7 @@ mod tests {
         case.archive.budget.store(0, Ordering::Relaxed);
         let found = case.write("one\n", 50);
         let kept = case.archive.keep(&found, 1, None).unwrap();
-        let compressed = case.archive.compress_cold(std::slice::from_ref(&kept), 1 << 20);
+        let compressed = case.archive.compress_cold(std::slice::from_ref(&kept), 1 << 20, 9);
         case.archive.remove(&kept.name).unwrap();
         assert_eq!((compressed[0].form, case.content(&compressed[0])), (Form::Zstd, "one\n".to_string()));
 

@@ -38,7 +38,9 @@ const BATCH: usize = 128;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
-const COMPRESS_BYTES: u64 = 32 << 20;
+const COMPRESS_BYTES: u64 = 16 << 20;
+/// And how many files, each of which waits for the disk.
+const COMPRESS_FILES: usize = 8;
 
 /// What a run works with.
 pub struct Setup<'a> {
@@ -371,7 +373,7 @@ fn compress(store: &mut Store, setup: &Setup<'_>) {
     let Some(archive) = setup.archive else { return };
     let Ok(kept) = store.archive() else { return };
     archive.tidy();
-    let compressed = archive.compress_cold(&kept, COMPRESS_BYTES);
+    let compressed = archive.compress_cold(&kept, COMPRESS_BYTES, COMPRESS_FILES);
     if store.put_archived(&compressed).is_ok() {
         for entry in compressed {
             let _ = archive.remove(entry.name.trim_end_matches(".zst"));

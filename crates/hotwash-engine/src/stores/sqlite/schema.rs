@@ -28,7 +28,7 @@ pub(super) const STEPS: &[&str] = &[r"
         keys BLOB NOT NULL,
         pieces BLOB NOT NULL,
         PRIMARY KEY (path, version)
-    );
+    ) WITHOUT ROWID;
 
     CREATE TABLE sessions (
         id TEXT PRIMARY KEY NOT NULL,
