@@ -1,7 +1,7 @@
 //! What people said: what they asked for, how they took what was done, and in which language.
 //!
 //! Only a person's own words are read ([`speech`](super::speech)), each prompt once ([`heard`](super::heard)). Which
-//! signals still stand at the end shows when the runs are known: [`settle`](super::settle) drops those that were
+//! signals still stand at the end shows when the runs are known: `settle.rs` drops those that were
 //! resolved.
 
 use super::Fold;

@@ -1,6 +1,6 @@
 //! Outcomes: did a session reach its goal, how do we know, and what that makes of many sessions.
 //!
-//! An [`Outcome`] is a pure function of [`Facts`]: what the goal was ([`intent`]), whether anything of
+//! An [`Outcome`] is a pure function of [`Facts`](crate::facts::Facts): what the goal was ([`intent`]), whether anything of
 //! [`substance`] happened, and what hard evidence says ([`decide`]). Where there is none it is *undecided*, with a
 //! probability, and stays out of both sides of the [`prism`] score. What effort it took, how many errors there were and
 //! what the agent claims says how hard a task was, not whether it was solved: none of it counts for a goal.
