@@ -3,6 +3,7 @@
 use super::{Key, Timestamp};
 use crate::facts::{Cost, Facts, Tokens};
 use crate::redaction::Redacted;
+use crate::rework::repository;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -88,9 +89,14 @@ pub struct Session {
 }
 
 impl Session {
+    /// The folder of the project: that of the repository, also where the work was done in one of its worktrees.
+    pub fn repository(&self) -> &str {
+        repository(self.project.as_str())
+    }
+
     /// The name of the project: the last part of its folder.
     pub fn project_name(&self) -> &str {
-        let project = self.project.as_str().trim_end_matches(['/', '\\']);
+        let project = self.repository().trim_end_matches(['/', '\\']);
         project.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(project)
     }
 }

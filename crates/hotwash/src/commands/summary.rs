@@ -58,7 +58,7 @@ pub(super) fn draw(
 ) -> String {
     let style = screen.style;
     let mut lines = Vec::new();
-    let projects: BTreeSet<&str> = rows.iter().map(|row| row.session.project.as_str()).collect();
+    let projects: BTreeSet<&str> = rows.iter().map(|row| row.session.repository()).collect();
     let first = rows.iter().filter_map(|row| row.session.from).min();
     let last = rows.iter().filter_map(|row| row.session.to).max();
     let span = if rows.is_empty() { "no sessions".into() } else { screen.clock.span(first, last) };
@@ -76,10 +76,6 @@ pub(super) fn draw(
             style.warn("No transcripts of Claude Code here: this is the bundled, made-up example week.")
         });
     }
-    if !run.example {
-        lines.push(String::new());
-    }
-
     headline(prism, screen, &mut lines);
     let mut graded: Vec<(&Row, u32)> = rows.iter().filter_map(|row| Some((row, overall(row)?))).collect();
     graded.sort_by_key(|(row, thousandths)| (*thousandths, std::cmp::Reverse(row.session.to)));
@@ -125,7 +121,7 @@ fn headline(prism: &Prism, screen: &Screen, lines: &mut Vec<String>) {
         let has = format!("needs {FEWEST} decided sessions, has {}", prism.decided);
         let undecided = match prism.undecided {
             0 => String::new(),
-            n => format!("; {n} undecided offline, a model judge can decide them"),
+            n => format!("; {n} more are undecided offline"),
         };
         ("PRISM".to_owned(), format!("{has}{undecided}"))
     } else {
@@ -326,6 +322,7 @@ fn next(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen) -> String {
     let mut commands: Vec<String> = Vec::new();
     commands.extend(graded.first().map(|(row, _)| format!("show {}{example}", row.session.id.short())));
     commands.extend([
+        format!("prism --by intent{example}"),
         format!("sessions --sort worst{example}"),
         "score --json".into(),
         "doctor".into(),
