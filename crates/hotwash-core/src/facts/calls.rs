@@ -208,15 +208,4 @@ impl Calls {
             _ => tell(event, &Step::Aside),
         }
     }
-
-    /// Calls that have no result yet.
-    pub fn open(&self) -> Vec<EventId> {
-        let mut open: Vec<EventId> = self
-            .states
-            .values()
-            .filter_map(|state| if let State::Open(call) = state { Some(call.id) } else { None })
-            .collect();
-        open.sort_unstable();
-        open
-    }
 }

@@ -330,10 +330,3 @@ fn prior(facts: &Facts, intent: Intent, standing: &Standing) -> f64 {
 fn hundredths(value: f64) -> f64 {
     (value.clamp(0.05, 0.95) * 100.0).round() / 100.0
 }
-
-impl Facts {
-    /// Notes how the session that follows in the same transcript opens: it is the last word on this one.
-    pub fn note_next(&mut self, next: &Facts) {
-        self.signals.followed_by.clone_from(&next.signals.opening_reaction);
-    }
-}

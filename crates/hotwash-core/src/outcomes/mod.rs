@@ -54,6 +54,19 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// As much of it as the score needs.
+    pub fn ruling(&self) -> Ruling {
+        let Outcome { intended, substance, status, goal, evidence, lack, .. } = self;
+        Ruling {
+            substance: substance.passes(),
+            intent: intended.intent,
+            status: *status,
+            goal: *goal,
+            evidence: *evidence,
+            lack: *lack,
+        }
+    }
+
     /// Whether the goal was reached, where that was decided.
     pub fn goal_complete(&self) -> Option<bool> {
         match self.goal {
@@ -62,6 +75,23 @@ impl Outcome {
             Goal::Undecided => None,
         }
     }
+}
+
+/// As much of an outcome as the score needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// Real work happened.
+    pub substance: bool,
+    /// What the goal was.
+    pub intent: Intent,
+    /// Whether there is a verdict.
+    pub status: JudgeStatus,
+    /// The verdict.
+    pub goal: Goal,
+    /// What kind of evidence it rests on.
+    pub evidence: Evidence,
+    /// What stands between the session and a goal reached.
+    pub lack: Option<Lack>,
 }
 
 /// The verdict.

@@ -4,7 +4,7 @@
 //! `100 × crushed / (substance AND judge_status ok)`. Sessions without substance or goal are on neither side, and so are
 //! the undecided ones, which is why the bounds are told that the score would have if all of them had failed, or crushed.
 
-use super::{Evidence, Goal, Intent, JudgeStatus, Lack, Outcome, wilson};
+use super::{Evidence, Goal, Intent, JudgeStatus, Lack, Ruling, wilson};
 use crate::sessions::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,24 +14,24 @@ pub const REWORK_DAYS: i64 = 14;
 
 /// A session, as the score sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct PrismInput<'a> {
+pub struct PrismInput {
     /// Its outcome.
-    pub outcome: &'a Outcome,
+    pub ruling: Ruling,
     /// A later session reverted or rewrote it.
     pub rework: bool,
     /// It is younger than the rework window.
     pub provisional: bool,
 }
 
-impl PrismInput<'_> {
+impl PrismInput {
     /// Whether it is in the denominator.
     pub fn counts(&self) -> bool {
-        self.outcome.substance.passes() && self.outcome.status == JudgeStatus::Ok
+        self.ruling.substance && self.ruling.status == JudgeStatus::Ok
     }
 
     /// Whether it crushed its goal.
     pub fn crushed(&self) -> bool {
-        self.counts() && self.outcome.goal == Goal::Complete && !self.rework
+        self.counts() && self.ruling.goal == Goal::Complete && !self.rework
     }
 }
 
@@ -96,14 +96,14 @@ pub struct Move {
 
 impl Prism {
     /// The score of some sessions.
-    pub fn of<'a>(sessions: impl IntoIterator<Item = PrismInput<'a>>) -> Prism {
+    pub fn of(sessions: impl IntoIterator<Item = PrismInput>) -> Prism {
         let mut tally = Tally::default();
         sessions.into_iter().for_each(|session| tally.add(&session));
         tally.prism()
     }
 
     /// The scores of groups of sessions, by their key: a project, a week, a model, an agent, an intent.
-    pub fn by<'a, K: Ord>(sessions: impl IntoIterator<Item = (K, PrismInput<'a>)>) -> BTreeMap<K, Prism> {
+    pub fn by<K: Ord>(sessions: impl IntoIterator<Item = (K, PrismInput)>) -> BTreeMap<K, Prism> {
         let mut tallies: BTreeMap<K, Tally> = BTreeMap::new();
         for (key, session) in sessions {
             tallies.entry(key).or_default().add(&session);
@@ -121,25 +121,24 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a session.
-    pub fn add(&mut self, session: &PrismInput<'_>) {
-        let outcome = session.outcome;
+    pub fn add(&mut self, session: &PrismInput) {
+        let Ruling { substance, intent, status, goal, evidence, lack } = session.ruling;
         let prism = &mut self.prism;
         prism.sessions += 1;
-        if !outcome.substance.passes() {
+        if !substance {
             prism.without_substance += 1;
             return;
         }
-        let intent = outcome.intended.intent;
-        match outcome.status {
+        match status {
             JudgeStatus::Ok => {
                 prism.decided += 1;
                 prism.provisional += u64::from(session.provisional);
                 if session.crushed() {
                     prism.crushed += 1;
-                    prism.explicit.crushed += u64::from(outcome.evidence == Evidence::Explicit);
+                    prism.explicit.crushed += u64::from(evidence == Evidence::Explicit);
                     return;
                 }
-                if outcome.goal == Goal::Complete {
+                if goal == Goal::Complete {
                     prism.reworked += 1;
                     *self.moves.entry((intent, None)).or_default() += 1;
                     return;
@@ -150,7 +149,7 @@ impl Tally {
             JudgeStatus::Failed => prism.judge_failed += 1,
             JudgeStatus::Skipped => prism.skipped += 1,
         }
-        if let Some(lack) = outcome.lack {
+        if let Some(lack) = lack {
             *self.moves.entry((intent, Some(lack))).or_default() += 1;
         }
     }

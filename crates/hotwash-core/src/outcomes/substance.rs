@@ -37,11 +37,6 @@ impl Substance {
         }
     }
 
-    /// No more than it takes, where only that it was enough is known.
-    pub fn enough() -> Substance {
-        Substance { mutating_calls: MUTATING_CALLS, ..Substance::default() }
-    }
-
     /// Whether it is enough to count.
     pub fn passes(&self) -> bool {
         self.turns >= TURNS || self.net_lines >= NET_LINES || self.mutating_calls >= MUTATING_CALLS

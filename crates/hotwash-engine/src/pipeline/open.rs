@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::sources::claude_code::discover::words;
 use crate::sources::claude_code::read::{self, Window};
-use crate::stores::{FileState, Form, Store, StoreError, StoredPart};
+use crate::stores::{FileState, Form, Store, StoreError, StoredPart, transcript_numbers};
 use hotwash_core::sessions::{Event, EventId, Origin};
 use std::fs::File;
 use std::io;
@@ -61,13 +61,7 @@ pub fn tell(
     tell: &mut dyn FnMut(&Event<'_>),
 ) -> Result<(), Untold> {
     let mut window = Window::default();
-    let mut transcripts: Vec<(&str, u32)> = Vec::new();
-    for StoredPart { path, version, lines, .. } in parts {
-        let place = (path.as_str(), *version);
-        let number = transcripts.iter().position(|known| *known == place).unwrap_or_else(|| {
-            transcripts.push(place);
-            transcripts.len() - 1
-        });
+    for (StoredPart { path, version, lines, .. }, number) in parts.iter().zip(transcript_numbers(parts)) {
         let input = open_transcript(store, archive, path, *version)?;
         let mut input = input.ok_or_else(|| Untold::Gone(path.clone()))?;
         let told = read::lines(&mut *input, &mut window, lines, &mut |event| {

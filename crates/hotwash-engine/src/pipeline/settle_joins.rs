@@ -7,7 +7,7 @@
 use super::entry::graded;
 use super::open::{Untold, tell};
 use super::{Ready, Setup};
-use crate::stores::{Graded, Holding, Joined, Store, StoreError, StoredPart};
+use crate::stores::{Graded, Holding, Joined, Store, StoreError, StoredPart, transcript_numbers};
 use hotwash_core::sessions::joining::{Run, runs};
 use hotwash_core::sessions::topic::ByWords;
 use hotwash_core::sessions::{Piece, Pieces, SessionKind};
@@ -127,13 +127,8 @@ fn replay(
         Err(_) => return Ok(None),
         Ok(()) => {}
     }
-    let mut places: Vec<(String, u32)> = Vec::new();
-    for part in &mut parts {
-        let place = (part.path.clone(), part.version);
-        let number = places.iter().position(|known| *known == place).unwrap_or_else(|| {
-            places.push(place);
-            places.len() - 1
-        });
+    let numbers = transcript_numbers(&parts);
+    for (part, number) in parts.iter_mut().zip(numbers) {
         part.opened = part.opened.of_transcript(number);
         part.recorded = recorded.get(&number).cloned().unwrap_or_default();
     }

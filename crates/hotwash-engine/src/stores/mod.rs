@@ -7,7 +7,7 @@ pub(crate) mod suite;
 pub use sqlite::{Became, Stamp, Store, StoreError};
 
 use hotwash_core::facts::{Cost, Tokens};
-use hotwash_core::outcomes::Outcome;
+use hotwash_core::outcomes::{Outcome, Ruling};
 use hotwash_core::redaction::Redacted;
 use hotwash_core::rework::{Fingerprint, Rework};
 use hotwash_core::scores::Grade;
@@ -147,7 +147,7 @@ pub struct Judged {
     /// Its last moment.
     pub to: Option<Timestamp>,
     /// Its outcome, without the reasons.
-    pub outcome: Outcome,
+    pub ruling: Ruling,
     /// Later sessions took its work back.
     pub reworked: bool,
 }
@@ -198,6 +198,20 @@ impl StoredPart {
             starts: piece.starts,
         }
     }
+}
+
+/// For each piece of a session, the number of its transcript among those of the session, from 0.
+pub fn transcript_numbers(parts: &[StoredPart]) -> Vec<usize> {
+    let mut known: Vec<(&str, u32)> = Vec::new();
+    let places = parts.iter().map(|part| (part.path.as_str(), part.version));
+    places
+        .map(|place| {
+            known.iter().position(|other| *other == place).unwrap_or_else(|| {
+                known.push(place);
+                known.len() - 1
+            })
+        })
+        .collect()
 }
 
 /// Several pieces as one session.

@@ -208,6 +208,10 @@ pub(crate) fn a_rewritten_transcript_leaves_the_old_session(store: &mut Store) {
     let mut expected = [entry.pieces[0].id(), later.pieces[0].id()];
     expected.sort();
     assert_eq!(found, expected);
+    // That what stands there now is a copy says nothing of what stood there before.
+    store.put_own(&[], &[&later.file.path]).unwrap();
+    assert_eq!(ids(&all(store)), [entry.pieces[0].id()]);
+    assert_eq!(store.parts(&all(store)[0]).unwrap().len(), 1);
 }
 
 pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store) {

@@ -12,6 +12,7 @@ use crate::shapes;
 use crate::window::Window;
 use hotwash_core::outcomes::prism::{Prism, PrismInput, iso_week, provisional};
 use hotwash_core::outcomes::{self, Goal};
+use hotwash_core::rework::repository;
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::Timestamp;
 use hotwash_engine::stores::{Judged, Query};
@@ -80,7 +81,7 @@ fn judged(run: &Run<'_>, screen: &Screen, args: &Args) -> Result<(Window, Vec<Ju
 /// Takes the word of the repositories for what became of work that no later session touched.
 fn ask_git(run: &Run<'_>, context: &Context<'_>, judged: &mut [Judged]) {
     let mut repositories = Repositories::new(context.env);
-    for judged in judged.iter_mut().filter(|judged| judged.outcome.goal == Goal::Complete && !judged.reworked) {
+    for judged in judged.iter_mut().filter(|judged| judged.ruling.goal == Goal::Complete && !judged.reworked) {
         let folder = repositories.folder(judged.project.as_str());
         let outcome = repositories.outcome(run, &judged.id, (judged.from, judged.to), &folder);
         judged.reworked = outcome.is_some_and(|outcome| outcome.reworked);
@@ -96,20 +97,20 @@ pub(super) fn newest(run: &Run<'_>) -> Result<Timestamp, Failure> {
 }
 
 /// A session as the score takes it.
-pub(super) fn input(judged: &Judged, now: Timestamp) -> PrismInput<'_> {
+pub(super) fn input(judged: &Judged, now: Timestamp) -> PrismInput {
     let provisional = judged.to.is_some_and(|to| provisional(to, now));
-    PrismInput { outcome: &judged.outcome, rework: judged.reworked, provisional }
+    PrismInput { ruling: judged.ruling, rework: judged.reworked, provisional }
 }
 
 fn grouped(judged: &[Judged], by: By, now: Timestamp) -> BTreeMap<String, Prism> {
     Prism::by(judged.iter().map(|judged| {
         let key = match by {
-            By::Project => judged.project.as_str().to_owned(),
+            By::Project => repository(judged.project.as_str()).to_owned(),
             By::Week => judged.to.map_or_else(|| "no date".into(), iso_week),
             By::Model if judged.model.is_empty() => "no model".into(),
             By::Model => judged.model.clone(),
             By::Agent => "Claude Code".into(),
-            By::Intent => judged.outcome.intended.intent.name().into(),
+            By::Intent => judged.ruling.intent.name().into(),
         };
         (key, input(judged, now))
     }))

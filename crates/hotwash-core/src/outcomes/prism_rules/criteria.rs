@@ -134,7 +134,7 @@ fn the_prompt_after_the_session_is_the_last_word_on_it() {
         ("e1 user  implement the cache", Goal::Complete),
         ("e1 user  the parser still fails", Goal::Failed),
     ] {
-        facts.note_next(&facts_of(next));
+        facts.signals.followed_by = facts_of(next).signals.opening_reaction;
         assert_eq!(offline(&facts).goal, expected, "{next}");
     }
 }

@@ -16,8 +16,8 @@ fn crushed() -> Outcome {
     session(JudgeStatus::Ok, Goal::Complete, Evidence::Explicit, 3)
 }
 
-fn input(outcome: &Outcome) -> PrismInput<'_> {
-    PrismInput { outcome, rework: false, provisional: false }
+fn input(outcome: &Outcome) -> PrismInput {
+    PrismInput { ruling: outcome.ruling(), rework: false, provisional: false }
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn the_denominator_counts_substance_with_a_verdict_only() {
         session(JudgeStatus::Skipped, Goal::Undecided, Evidence::Silent, 3),
         session(JudgeStatus::Ok, Goal::Complete, Evidence::Explicit, 2),
     ];
-    let mut inputs: Vec<PrismInput<'_>> = sessions.iter().map(input).collect();
+    let mut inputs: Vec<PrismInput> = sessions.iter().map(input).collect();
     inputs[2].rework = true;
     inputs[1].provisional = true;
     let prism = Prism::of(inputs);
@@ -152,7 +152,7 @@ proptest! {
     #[test]
     fn silent_counted_as_not_complete_never_exceeds_the_score(sessions in proptest::collection::vec(any_session(), 0..40)) {
         let prism = Prism::of(sessions.iter().map(|(outcome, rework, provisional)| {
-            PrismInput { outcome, rework: *rework, provisional: *provisional }
+            PrismInput { ruling: outcome.ruling(), rework: *rework, provisional: *provisional }
         }));
         prop_assert!(prism.explicit.crushed <= prism.crushed);
         prop_assert!(prism.explicit.score <= prism.score);

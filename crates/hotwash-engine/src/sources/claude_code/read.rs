@@ -129,26 +129,6 @@ impl Transcript {
     }
 }
 
-/// Tells `tell` the events of a transcript, in order, the ones recorded twice once.
-pub fn events(input: &mut dyn Read, tell: &mut dyn FnMut(&Event<'_>)) -> io::Result<Reading> {
-    let mut window = Window::default();
-    let mut lines = Lines::new(&mut window);
-    let (mut reading, mut seen, mut number) = (Reading::default(), KeySet::default(), 0);
-    let mut memory = Memory::default();
-    loop {
-        let line = lines.next(input)?;
-        number += 1;
-        match line {
-            Line::Whole(line) | Line::Last(line) => read_line(line, number, &mut reading, &mut seen, &mut memory, tell),
-            Line::TooLong(_) => {
-                reading.lines += 1;
-                reading.oversized_lines += 1;
-            }
-            Line::End => return Ok(reading),
-        }
-    }
-}
-
 /// Tells `tell` the events of some lines of a transcript, given as ranges with both ends.
 pub fn lines(
     input: &mut dyn Read,

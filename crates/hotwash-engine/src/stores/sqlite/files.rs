@@ -5,7 +5,7 @@ use crate::sources::claude_code::read::Reading;
 use crate::stores::{FileState, Holder, Holding, Role};
 use hotwash_core::sessions::{Key, Piece};
 use rusqlite::types::Type;
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::{BTreeMap, HashMap};
 
 const SELECT_FILE: &str = "SELECT path, inode, size, mtime_ns, offset, tail, decoder, version FROM files";
@@ -152,8 +152,16 @@ pub(super) fn keys(blob: &[u8]) -> Vec<Key> {
     blob.chunks_exact(8).map(|key| Key(u64::from_le_bytes(key.try_into().unwrap_or_default()))).collect()
 }
 
+/// The pieces of a transcript.
+pub(super) fn held(connection: &Connection, path: &str, version: u32) -> rusqlite::Result<Vec<Piece>> {
+    let sql = "SELECT pieces FROM holdings WHERE path = ?1 AND version = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let found = statement.query_row(params![path, version], |row| pieces(row.get_ref(0)?.as_blob()?)).optional()?;
+    Ok(found.unwrap_or_default())
+}
+
 /// Pieces as they are stored.
-pub(super) fn pieces(blob: &[u8]) -> rusqlite::Result<Vec<Piece>> {
+fn pieces(blob: &[u8]) -> rusqlite::Result<Vec<Piece>> {
     postcard::from_bytes(blob)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error.to_string().into()))
 }

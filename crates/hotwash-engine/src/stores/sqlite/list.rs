@@ -1,12 +1,12 @@
 //! Reading sessions back: lists, windows, single ones.
 
 use super::error::json_error;
-use super::files::pieces;
+use super::files::held;
 use super::put::outcome_provenance;
 use super::{Result, Store};
 use crate::stores::{Judged, Lookup, Query, Row, StoredPart, Usage};
 use hotwash_core::facts::{Cost, Facts, Tokens};
-use hotwash_core::outcomes::{Intended, Outcome, Reason, Substance};
+use hotwash_core::outcomes::Ruling;
 use hotwash_core::redaction::{redact_facts, restore};
 use hotwash_core::scores::{Grade, Provenance, Reading, Score, offline};
 use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
@@ -148,34 +148,18 @@ impl Store {
     /// Sessions that have no grade under a rubric by this version of the offline judge.
     pub fn ungraded(&self, rubric_hash: &str, judge: &str, judge_version: &str) -> Result<Vec<(SessionId, Facts)>> {
         self.read(|connection| {
-            let Some((origin, complete)) = origin_of(connection, rubric_hash, judge, judge_version)? else {
-                return facts_without(connection, "SELECT session FROM grades WHERE 0 AND ?1", 0);
-            };
-            if complete {
-                return Ok(Vec::new());
-            }
-            facts_without(connection, "SELECT session FROM grades WHERE origin = ?1", origin)
+            let origin = origin_of(connection, rubric_hash, judge, judge_version)?;
+            not_judged(connection, "grades", origin)
         })
     }
 
     /// Sessions that have no outcome by this version of the offline judge.
     pub fn undecided_yet(&self) -> Result<Vec<(SessionId, Facts)>> {
-        let provenance = outcome_provenance();
-        self.read(|connection| {
-            let origin = origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
-            let Some((origin, complete)) = origin else {
-                return facts_without(connection, "SELECT session FROM outcomes WHERE 0 AND ?1", 0);
-            };
-            if complete {
-                return Ok(Vec::new());
-            }
-            facts_without(connection, "SELECT session FROM outcomes WHERE origin = ?1", origin)
-        })
+        self.read(|connection| not_judged(connection, "outcomes", outcome_origin(connection)?))
     }
 
     /// People's sessions of a window as the PRISM score sees them, in the order of their ends.
     pub fn judged(&self, query: &Query) -> Result<Vec<Judged>> {
-        let provenance = outcome_provenance();
         let named = match &query.paths {
             Some(_) => {
                 let rows = self.sessions(&Query { without_facts: true, subagents: false, ..query.clone() })?;
@@ -184,11 +168,11 @@ impl Store {
             None => None,
         };
         self.read(|connection| {
-            let origin = origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+            let origin = outcome_origin(connection)?;
             let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
             let sql = format!(
                 "SELECT s.id, s.project, s.model, s.to_ms, o.substance, o.intent, o.status, o.goal, o.evidence, o.lack,
-                    o.probability, coalesce(r.reworked, 0), s.from_ms
+                    coalesce(r.reworked, 0), s.from_ms
                  FROM sessions s JOIN outcomes o ON o.origin = ?1 AND o.session = s.id
                  LEFT JOIN rework r ON r.session = s.id
                  WHERE s.kind = 'main' AND {since} AND (?3 IS NULL OR s.from_ms < ?3) ORDER BY s.to_ms DESC, s.id"
@@ -210,10 +194,10 @@ impl Store {
                     id: SessionId(id),
                     project,
                     model: row.get(2)?,
-                    from: row.get::<_, Option<i64>>(12)?.map(Timestamp),
+                    from: row.get::<_, Option<i64>>(11)?.map(Timestamp),
                     to: row.get::<_, Option<i64>>(3)?.map(Timestamp),
-                    outcome: judged_outcome(row)?,
-                    reworked: row.get(11)?,
+                    ruling: ruling(row)?,
+                    reworked: row.get(10)?,
                 });
             }
             Ok(found)
@@ -316,47 +300,52 @@ fn origin_of(
         .optional()
 }
 
-/// The facts of the sessions that a query does not name.
-fn facts_without(connection: &Connection, named: &str, origin: i64) -> rusqlite::Result<Vec<(SessionId, Facts)>> {
-    let mut statement = connection.prepare(&format!("SELECT id, facts FROM sessions WHERE id NOT IN ({named})"))?;
-    let rows = statement.query_map([origin], |row| {
+/// The origin of the offline judge's outcomes.
+fn outcome_origin(connection: &Connection) -> rusqlite::Result<Option<(i64, bool)>> {
+    let Provenance { rubric_hash, judge, judge_version, .. } = outcome_provenance();
+    origin_of(connection, &rubric_hash, &judge, &judge_version)
+}
+
+/// The facts of the sessions of which a table has nothing from an origin: all of them where there is no such origin.
+fn not_judged(
+    connection: &Connection,
+    table: &str,
+    origin: Option<(i64, bool)>,
+) -> rusqlite::Result<Vec<(SessionId, Facts)>> {
+    if let Some((_, true)) = origin {
+        return Ok(Vec::new());
+    }
+    let sql = format!("SELECT id, facts FROM sessions WHERE id NOT IN (SELECT session FROM {table} WHERE origin = ?1)");
+    let mut statement = connection.prepare(&sql)?;
+    let rows = statement.query_map([origin.map(|(id, _)| id)], |row| {
         let facts = serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(|error| json_error(&error))?;
         Ok((SessionId(row.get(0)?), facts))
     })?;
     rows.collect()
 }
 
-/// An outcome from the columns that the score needs.
-fn judged_outcome(row: &rusqlite::Row<'_>) -> rusqlite::Result<Outcome> {
+/// What the score needs of an outcome, from its columns.
+fn ruling(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ruling> {
     fn word<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
         let word = row.get_ref(column)?.as_str()?;
         T::deserialize(word.into_deserializer()).map_err(|error: serde::de::value::Error| {
             rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.to_string().into())
         })
     }
-    let passes: bool = row.get(4)?;
     let lack = if row.get_ref(9)?.as_str_or_null()?.is_some() { Some(word(row, 9)?) } else { None };
-    Ok(Outcome {
-        intended: Intended {
-            intent: word(row, 5)?,
-            confidence: 0.0,
-            reason: Reason { fact: String::new(), text: String::new(), events: Vec::new() },
-        },
-        substance: if passes { Substance::enough() } else { Substance::default() },
+    Ok(Ruling {
+        substance: row.get(4)?,
+        intent: word(row, 5)?,
         status: word(row, 6)?,
         goal: word(row, 7)?,
         evidence: word(row, 8)?,
-        confidence: None,
-        probability: row.get(10)?,
         lack,
-        reasons: Vec::new(),
     })
 }
 
 /// Adds whether sessions reached their goals, and what later ones did to their work.
 fn add_outcomes(connection: &Connection, rows: &mut [Row]) -> rusqlite::Result<()> {
-    let provenance = outcome_provenance();
-    let origin = origin_of(connection, &provenance.rubric_hash, &provenance.judge, &provenance.judge_version)?;
+    let origin = outcome_origin(connection)?;
     let mut outcome = connection.prepare_cached("SELECT detail FROM outcomes WHERE origin = ?1 AND session = ?2")?;
     let mut rework = connection.prepare_cached("SELECT detail FROM rework WHERE session = ?1")?;
     for row in rows {
@@ -385,11 +374,7 @@ fn parts(
     if let Some(json) = joined {
         return serde_json::from_str(&json).map_err(|error| json_error(&error));
     }
-    let held = connection
-        .prepare_cached("SELECT pieces FROM holdings WHERE path = ?1 AND version = ?2")?
-        .query_row(params![path, version], |row| pieces(row.get_ref(0)?.as_blob()?))
-        .optional()?;
-    let own = held.unwrap_or_default().into_iter().find(|piece| piece.id() == *id);
+    let own = held(connection, path, version)?.into_iter().find(|piece| piece.id() == *id);
     Ok(own.map(|piece| StoredPart::of(path, version, recorded, &piece)).into_iter().collect())
 }
 
@@ -415,12 +400,8 @@ impl Spawning {
             parts.iter().map(|part| ((part.path.as_str(), part.version), part)).collect();
         let mut found = Vec::new();
         for ((path, version), part) in transcripts {
-            let held = connection
-                .prepare_cached("SELECT pieces FROM holdings WHERE path = ?1 AND version = ?2")?
-                .query_row(params![path, version], |row| pieces(row.get_ref(0)?.as_blob()?))
-                .optional()?;
-            let starts =
-                held.unwrap_or_default().iter().map(|p| (p.starts, mine.contains(p.id().0.as_str()))).collect();
+            let held = held(connection, path, version)?;
+            let starts = held.iter().map(|piece| (piece.starts, mine.contains(piece.id().0.as_str()))).collect();
             found.push(Spawning { recorded: part.recorded.clone(), starts });
         }
         Ok(found)

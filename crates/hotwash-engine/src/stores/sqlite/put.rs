@@ -1,7 +1,7 @@
 //! Writing: transcripts with their sessions and grades, copies and joins once they are settled.
 
 use super::error::json_error;
-use super::files::pieces;
+use super::files::held;
 use super::{Result, Store};
 use crate::stores::{Entry, Graded, Joined, Role, StoredPart};
 use hotwash_core::outcomes::{self, Outcome};
@@ -30,13 +30,15 @@ impl Store {
     pub fn put_own(&mut self, entries: &[Entry], copies: &[&str]) -> Result<()> {
         self.write(|transaction| {
             for path in copies {
+                let version: Option<u32> = transaction
+                    .prepare_cached("UPDATE files SET role = ?2, sessions = 0 WHERE path = ?1 RETURNING version")?
+                    .query_row([path, Role::Copy.name()], |row| row.get(0))
+                    .optional()?;
+                let Some(version) = version else { continue };
+                let before = given(transaction, path, version)?;
                 transaction
-                    .prepare_cached("UPDATE files SET role = ?2, sessions = 0 WHERE path = ?1")?
-                    .execute([path, Role::Copy.name()])?;
-                let before = held(transaction, path, None)?;
-                transaction
-                    .prepare_cached("UPDATE holdings SET kind = '', pieces = ?2 WHERE path = ?1")?
-                    .execute(params![path, encode(&[])])?;
+                    .prepare_cached("UPDATE holdings SET kind = '', pieces = ?3 WHERE path = ?1 AND version = ?2")?
+                    .execute(params![path, version, encode(&[])])?;
                 drop_stale(transaction, path, &before)?;
             }
             put_entries(transaction, entries, Owner::Known)
@@ -192,7 +194,7 @@ fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> r
 fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusqlite::Result<Vec<SessionId>> {
     let Entry { file, role, is_new, reading, keys, pieces, sessions } = entry;
     // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
-    let mut stale = if *is_new { Vec::new() } else { held(transaction, &file.path, Some(file.version))? };
+    let mut stale = if *is_new { Vec::new() } else { given(transaction, &file.path, file.version)? };
     stale.retain(|id| !sessions.iter().any(|graded| graded.session.id == *id));
     transaction
         .prepare_cached(
@@ -239,16 +241,9 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusq
     Ok(stale)
 }
 
-/// The sessions that a transcript has given, by its pieces; in all its versions where none is named.
-fn held(transaction: &Transaction<'_>, path: &str, version: Option<u32>) -> rusqlite::Result<Vec<SessionId>> {
-    let sql = "SELECT pieces FROM holdings WHERE path = ?1 AND (?2 IS NULL OR version = ?2)";
-    let mut statement = transaction.prepare_cached(sql)?;
-    let mut rows = statement.query(params![path, version])?;
-    let mut ids = Vec::new();
-    while let Some(row) = rows.next()? {
-        ids.extend(pieces(row.get_ref(0)?.as_blob()?)?.iter().map(Piece::id));
-    }
-    Ok(ids)
+/// The sessions that a transcript has given, by its pieces.
+fn given(transaction: &Transaction<'_>, path: &str, version: u32) -> rusqlite::Result<Vec<SessionId>> {
+    Ok(held(transaction, path, version)?.iter().map(Piece::id).collect())
 }
 
 /// Whether another transcript that holds a session still counts it as its own.
@@ -258,7 +253,7 @@ fn is_held_elsewhere(transaction: &Transaction<'_>, id: &SessionId, path: &str) 
         .query_row([&id.0, path], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     match other {
-        Some((other, version)) => Ok(held(transaction, &other, Some(version))?.contains(id)),
+        Some((other, version)) => Ok(given(transaction, &other, version)?.contains(id)),
         None => Ok(false),
     }
 }
