@@ -38,9 +38,11 @@
 //! assert_eq!(grade.overall, Overall::TooFew { present: 0, needed: 4 });
 //! ```
 
+pub mod evidence;
 pub mod facts;
 pub mod outcomes;
 pub mod prices;
+pub mod prompts;
 pub mod redaction;
 pub mod rework;
 pub mod rubric;
@@ -48,3 +50,4 @@ pub mod scores;
 pub mod sessions;
 pub mod shell;
 pub mod text;
+pub mod verdicts;

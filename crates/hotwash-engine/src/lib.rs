@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod git;
+pub mod judges;
 pub mod pipeline;
 pub mod sources;
 pub mod stores;

@@ -12,6 +12,7 @@
 mod anchors;
 mod base64;
 mod bytes;
+mod compose;
 mod contacts;
 mod facts;
 mod headers;
@@ -31,6 +32,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+pub use compose::{Compose, Plain};
 pub use facts::redact_facts;
 pub use placeholder::Kind;
 pub use rules::{Machine, Rules};

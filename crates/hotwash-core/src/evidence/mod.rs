@@ -1,0 +1,116 @@
+//! A session rendered for a judge: redacted, numbered, fenced, within a budget.
+//!
+//! A [`Recorder`] is told the events of a session and keeps what a judge may need of them, redacted as whole events. The
+//! [`Record`] that comes of it is rendered three ways: [`Record::requests`] for the task that sees the person's words
+//! only, [`Record::whole`] for the one that decides the outcome from a single piece, and [`Record::chunks`] for quality.
+
+use crate::redaction::Redacted;
+use crate::sessions::EventId;
+use std::collections::BTreeMap;
+
+/// What a judge sees of a session, or of a chunk of it.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The whole text, fences included.
+    text: Redacted<String>,
+    /// The marker of the fences: a keyed hash of what they enclose.
+    marker: String,
+    /// How many tokens the text is estimated to be.
+    tokens: usize,
+    /// Which part of the session it is.
+    part: Part,
+    /// The events that it shows, whole, however much of them the text shows.
+    events: BTreeMap<EventId, Shown>,
+    /// Where the session's own text speaks to its judge.
+    alarms: Vec<Alarm>,
+    /// The share of the session's text that was not cut away, from 0 to 1.
+    coverage: f64,
+}
+
+/// Which part of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// From 0.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// Tokens of what this part owns, the context that came along not counted.
+    pub owned_tokens: usize,
+}
+
+/// An event that evidence shows.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// All of its words, redacted.
+    pub words: Redacted<String>,
+    /// It belongs to this part; else it came along as context.
+    pub owned: bool,
+}
+
+/// A place where a session's text speaks to its judge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alarm {
+    /// Where.
+    pub event: EventId,
+    /// What gave it away, redacted and short.
+    pub words: Redacted<String>,
+}
+
+impl Evidence {
+    /// The whole text, fences included.
+    pub fn text(&self) -> &Redacted<String> {
+        &self.text
+    }
+
+    /// The marker of the fences.
+    pub fn marker(&self) -> &str {
+        &self.marker
+    }
+
+    /// How many tokens the text is estimated to be.
+    pub fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// Which part of the session it is.
+    pub fn part(&self) -> Part {
+        self.part
+    }
+
+    /// An event that it shows.
+    pub fn event(&self, id: EventId) -> Option<&Shown> {
+        self.events.get(&id)
+    }
+
+    /// Where the session's own text speaks to its judge.
+    pub fn alarms(&self) -> &[Alarm] {
+        &self.alarms
+    }
+
+    /// The share of the session's text that was not cut away.
+    pub fn coverage(&self) -> f64 {
+        self.coverage
+    }
+}
+
+#[cfg(test)]
+impl Evidence {
+    /// Evidence of a few events, for tests of those who only read it.
+    pub(crate) fn for_tests(events: &[(u32, &str)], alarms: &[(u32, &str)]) -> Evidence {
+        let rules = crate::redaction::Rules::default();
+        let redact = |words: &str| crate::redaction::redact(words, &rules);
+        let line = |(id, words): &(u32, &str)| format!("[e{id}] {words}\n");
+        let text: String = events.iter().map(line).collect();
+        let show = |(id, words): &(u32, &str)| (EventId(*id), Shown { words: redact(words), owned: true });
+        let alarm = |(id, words): &(u32, &str)| Alarm { event: EventId(*id), words: redact(words) };
+        Evidence {
+            tokens: text.len() / 4,
+            part: Part { number: 0, of: 1, owned_tokens: text.len() / 4 },
+            text: redact(&text),
+            marker: "0123456789abcdef".into(),
+            events: events.iter().map(show).collect(),
+            alarms: alarms.iter().map(alarm).collect(),
+            coverage: 1.0,
+        }
+    }
+}

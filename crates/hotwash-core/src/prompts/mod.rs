@@ -1,0 +1,91 @@
+//! What a judge is asked: the fixed part first, so that it can be cached, then the evidence, then the question.
+
+use crate::redaction::Redacted;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+use std::sync::Arc;
+
+/// What a judge is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Task {
+    /// Whether a prompt is about something else than the one before it.
+    Topic,
+    /// What the person was after, and what would have to be true at the end.
+    Intent,
+    /// Whether that is so.
+    Outcome,
+    /// How well the session went, by a rubric.
+    Quality,
+}
+
+impl Task {
+    /// All of them, in the order in which they are asked.
+    pub const ALL: [Task; 4] = [Task::Topic, Task::Intent, Task::Outcome, Task::Quality];
+
+    /// Its name, everywhere the same.
+    pub fn name(self) -> &'static str {
+        match self {
+            Task::Topic => "topic",
+            Task::Intent => "intent",
+            Task::Outcome => "outcome",
+            Task::Quality => "quality",
+        }
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One question to a judge. All of its text is redacted: there is no other way to make one.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// What is asked.
+    pub task: Task,
+    /// Who of a panel is asked; empty for a single judge.
+    pub critic: String,
+    /// The part that is the same for every session: role, rules, rubric.
+    pub fixed: Arc<Redacted<String>>,
+    /// The session's own text, fenced.
+    pub evidence: Redacted<String>,
+    /// What is to be answered.
+    pub question: Redacted<String>,
+    /// The JSON schema of the answer.
+    pub schema: Arc<Value>,
+    /// The hash of the template and the rubric: the same for every session, so that equal ones can be compared.
+    pub template_hash: String,
+    /// How many tokens an answer may take.
+    pub max_output_tokens: u32,
+}
+
+impl Prompt {
+    /// What follows the fixed part: the evidence, then the question.
+    pub fn user(&self) -> String {
+        format!("{}\n\n{}", self.evidence, self.question)
+    }
+
+    /// How many tokens it is estimated to be.
+    pub fn tokens(&self) -> usize {
+        // As evidence is estimated: four characters, or one that is not ASCII, are a token.
+        let text = |text: &str| {
+            let wide = text.chars().filter(|c| !c.is_ascii()).count();
+            wide + (text.chars().count() - wide).div_ceil(4)
+        };
+        text(self.fixed.as_str()) + text(self.evidence.as_str()) + text(self.question.as_str())
+    }
+
+    /// A hash of everything that is sent: equal questions have equal answers, and are asked once.
+    pub fn hash(&self) -> String {
+        let schema = self.schema.to_string();
+        let parts = [self.fixed.as_str(), self.evidence.as_str(), self.question.as_str(), &schema];
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}

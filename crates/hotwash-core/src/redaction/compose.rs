@@ -1,0 +1,55 @@
+//! Putting redacted texts together with words of our own, without leaving the type.
+
+use super::Redacted;
+use std::fmt::{Display, Write as _};
+
+/// A text in the making: every part of it is redacted, a number, or a word of the program itself.
+#[derive(Clone, Debug, Default)]
+pub struct Compose(String);
+
+impl Compose {
+    /// Nothing yet.
+    pub fn new() -> Compose {
+        Compose::default()
+    }
+
+    /// Words of the program.
+    pub fn own(&mut self, words: &'static str) -> &mut Compose {
+        self.0.push_str(words);
+        self
+    }
+
+    /// Something that has no words of anybody in it: a number, an event's id, a name of ours.
+    pub fn plain(&mut self, value: impl Plain) -> &mut Compose {
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "{value}");
+        self
+    }
+
+    /// Words that were redacted.
+    pub fn words(&mut self, words: &Redacted<String>) -> &mut Compose {
+        self.0.push_str(&words.0);
+        self
+    }
+
+    /// What has come together.
+    pub fn finish(self) -> Redacted<String> {
+        Redacted(self.0)
+    }
+
+    /// What has come together so far.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Things that can hold nobody's words.
+pub trait Plain: Display {}
+
+impl Plain for u32 {}
+impl Plain for u64 {}
+impl Plain for usize {}
+impl Plain for i64 {}
+impl Plain for f64 {}
+impl Plain for &'static str {}
+impl Plain for crate::sessions::EventId {}

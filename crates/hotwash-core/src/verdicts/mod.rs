@@ -1,0 +1,1 @@
+//! What a judge answered, read and checked: the only reader of replies.

@@ -1,0 +1,123 @@
+//! Judges: models behind a backend, asked one prompt at a time.
+//!
+//! A backend turns a [`Prompt`] into a [`Reply`], and knows nothing of sessions, rubrics or money caps. What a reply says
+//! is read by core. Prompts hold redacted text only, so a backend cannot send anything else.
+//!
+//! Two kinds: a [`Live`] judge answers while one waits; a [`Deferred`] one takes a round of questions and has some of the
+//! answers, perhaps in another run.
+
+use hotwash_core::prompts::Prompt;
+use hotwash_core::sessions::Usage;
+
+/// A judge that answers while one waits. Called from several threads at once.
+pub trait Live: Send + Sync {
+    /// Asks. What may be tried again has been, when this returns an error.
+    fn reply(&self, prompt: &Prompt, model: &str) -> Result<Reply, JudgeError>;
+}
+
+/// A judge that answers later.
+pub trait Deferred {
+    /// Hands over a round of questions, of which some may have been asked in a round or a run before, and gives back what
+    /// is known of each, in any order, by `id`. Returns when every question is answered, has failed or must wait.
+    fn round(&self, questions: &[Question<'_>], answer: &mut dyn FnMut(&str, Answer)) -> Result<(), JudgeError>;
+}
+
+/// A question of a round.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Unique, and the same in every run: a hash of prompt, model and backend.
+    pub id: &'a str,
+    /// A name for people: `<session>.<task>[.<critic>][.<chunk>][.again]`.
+    pub name: &'a str,
+    /// What is asked.
+    pub prompt: &'a Prompt,
+    /// Who is asked.
+    pub model: &'a str,
+}
+
+/// What is known of a question.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// It was answered.
+    Reply(Reply),
+    /// It was not, and will not be.
+    Failed(JudgeError),
+    /// It was not yet.
+    Waits,
+}
+
+/// What a model answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// Its words; JSON, if all went well.
+    pub text: String,
+    /// Why it ended.
+    pub stop: Stop,
+    /// The model that answered, as the backend names it.
+    pub model: String,
+    /// Tokens; none where the backend does not say.
+    pub usage: Option<Usage>,
+    /// What the backend says it cost, in dollars, where it does.
+    pub dollars: Option<f64>,
+    /// How many requests were made, failed ones included.
+    pub requests: u32,
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It was done.
+    End,
+    /// It had no more room.
+    MaxTokens,
+    /// The model refused.
+    Refusal,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct JudgeError {
+    /// What kind of failure it is.
+    pub kind: Failing,
+    /// What happened and where, in words, without anything secret.
+    pub message: String,
+    /// How many requests were made.
+    pub requests: u32,
+}
+
+/// Kinds of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// The key is missing or wrong, or may not do this: no other prompt will fare better.
+    Denied,
+    /// The account is out of money or quota: no other prompt will fare better.
+    Exhausted,
+    /// The model or the endpoint is not there: no other prompt will fare better.
+    NotThere,
+    /// Too many requests, also after waiting.
+    RateLimited,
+    /// The service is overloaded or failed, also after trying again.
+    Unavailable,
+    /// No answer in time.
+    TimedOut,
+    /// The connection failed or broke off.
+    Broken,
+    /// The request was too large.
+    TooLarge,
+    /// The request was refused as wrong.
+    Rejected,
+    /// An answer came that is not one: not the protocol, not readable.
+    Garbled,
+    /// It was not answered in time and must be asked again: an expired or cancelled batch.
+    Expired,
+    /// The run was stopped.
+    Stopped,
+}
+
+impl Failing {
+    /// No other prompt will fare better: the run stops.
+    pub fn is_for_all(self) -> bool {
+        matches!(self, Failing::Denied | Failing::Exhausted | Failing::NotThere)
+    }
+}
