@@ -110,6 +110,8 @@ pub(crate) enum Command {
     Facts(Facts),
     /// Write sessions as JSON lines or CSV
     Export(Export),
+    /// Show what would be taken out of a text before it leaves the machine
+    Redact(Redact),
     /// Look at rubrics
     #[command(subcommand)]
     Rubric(Rubric),
@@ -356,6 +358,27 @@ pub(crate) enum Format {
     Jsonl,
     /// A table with fixed columns, quoted as RFC 4180 says.
     Csv,
+}
+
+/// `hotwash redact`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hotwash redact notes.md              what would be replaced, and with what
+  hotwash redact notes.md --text       the text as a judge would see it
+  git diff | hotwash redact -          the same for a pipe
+
+Equal values get equal placeholders, so that a reader can follow one through a text. What is kept
+in the store or sent to a judge has been through this; see also --dry-run of `hotwash score`.")]
+pub(crate) struct Redact {
+    /// A text file, or - for stdin
+    pub(crate) file: PathBuf,
+    /// Print the redacted text instead of the list
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) text: bool,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `hotwash rubric`

@@ -7,6 +7,7 @@ mod export;
 mod facts;
 mod forget;
 mod prism;
+mod redact;
 pub(crate) mod rework;
 mod rubric;
 mod score;
@@ -58,6 +59,7 @@ pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit,
         Some(Command::Show(args)) => show::run(&context, &args),
         Some(Command::Prism(args)) => prism::run(&context, &args),
         Some(Command::Rework(args)) => rework::run(&context, &args),
+        Some(Command::Redact(args)) => redact::run(&context, &args),
         Some(Command::Facts(args)) => facts::run(&context, &args),
         Some(Command::Export(args)) => export::run(&context, &args),
         Some(Command::Rubric(args)) => rubric::run(&context, &args),

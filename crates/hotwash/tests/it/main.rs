@@ -9,6 +9,7 @@ mod export;
 mod facts;
 mod forget;
 mod prism;
+mod redact;
 mod rubric;
 mod score;
 mod sessions;
