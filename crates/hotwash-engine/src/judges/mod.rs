@@ -74,6 +74,21 @@ pub enum Stop {
     Refusal,
 }
 
+impl Stop {
+    /// As it is stored.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stop::End => "end",
+            Stop::MaxTokens => "max_tokens",
+            Stop::Refusal => "refusal",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Stop {
+        [Stop::MaxTokens, Stop::Refusal].into_iter().find(|stop| stop.name() == name).unwrap_or(Stop::End)
+    }
+}
+
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

@@ -6,11 +6,13 @@ pub(crate) mod suite;
 
 pub use sqlite::{Became, Stamp, Store, StoreError};
 
+use crate::judges::Stop;
 use hotwash_core::facts::{Cost, Tokens};
 use hotwash_core::outcomes::{Outcome, Ruling};
+use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::Redacted;
 use hotwash_core::rework::{Fingerprint, Rework};
-use hotwash_core::scores::Grade;
+use hotwash_core::scores::{Grade, Provenance};
 use hotwash_core::sessions::{Join, Key, Opening, Piece, Session, SessionId, SessionKind, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -270,6 +272,77 @@ pub struct Row {
     pub outcome: Option<Outcome>,
     /// What later sessions did to its work; none where they did nothing.
     pub rework: Option<Rework>,
+    /// The model judge whose grade and outcome these are; none where they are the offline judge's.
+    pub judged: Option<Judging>,
+}
+
+/// What a model judge came to on a session.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The session.
+    pub session: SessionId,
+    /// Its first moment when it was judged.
+    pub from: Option<Timestamp>,
+    /// Its last moment then.
+    pub to: Option<Timestamp>,
+    /// Who judged, when and for how much.
+    pub judging: Judging,
+    /// The grade, where quality was judged.
+    pub grade: Option<Grade>,
+    /// The outcome, where that was judged.
+    pub outcome: Option<Outcome>,
+}
+
+/// Who judged a session, when and for how much.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judging {
+    /// Where grade and outcome come from.
+    pub provenance: Provenance,
+    /// When.
+    pub at: Timestamp,
+    /// Questions that were asked, those answered before not counted again.
+    pub calls: u64,
+    /// What the answers cost; none where somebody's price is unknown.
+    pub cost: Option<Picodollars>,
+    /// Tokens that were read and written.
+    pub tokens: u64,
+    /// What to know of it before trusting it: the text spoke to its judge, two verdicts contradict each other, ….
+    pub flags: Vec<String>,
+    /// The share of the session that was seen, from 0 to 1.
+    pub coverage: f64,
+}
+
+/// An answer of a model judge, as it is kept.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// A hash of the question and of who was asked.
+    pub id: String,
+    /// The session it is about.
+    pub session: SessionId,
+    /// A name for people.
+    pub name: String,
+    /// What was asked.
+    pub task: String,
+    /// The backend.
+    pub judge: String,
+    /// The model that was asked.
+    pub model: String,
+    /// The model that answered.
+    pub answered_by: String,
+    /// The hash of the prompt's template.
+    pub prompt_hash: String,
+    /// When.
+    pub at: Timestamp,
+    /// What was said.
+    pub reply: Redacted<String>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Tokens, where the backend says.
+    pub usage: Option<hotwash_core::sessions::Usage>,
+    /// What it cost, where that is known.
+    pub cost: Option<Picodollars>,
+    /// Requests that it took.
+    pub requests: u32,
 }
 
 /// Tokens and cost.

@@ -1,15 +1,19 @@
 //! What every store must do, as one set of tests that is run for each of them: `store_suite!(open)`, where `open` is an
 //! expression that makes an empty store.
 
-use super::{Archived, Entry, FileState, Form, Graded, Joined, Lookup, Query, Role, Row, Store, StoredPart};
+use super::{
+    Answered, Archived, Entry, FileState, Form, Graded, Joined, Judgement, Judging, Lookup, Query, Role, Row, Store,
+    StoredPart,
+};
+use crate::judges::Stop;
 use crate::sources::claude_code::read::Transcript;
 use hotwash_core::facts::{Cost, Tokens};
-use hotwash_core::outcomes;
-use hotwash_core::prices;
+use hotwash_core::outcomes::{self, Goal, JudgeStatus, Outcome};
+use hotwash_core::prices::{self, Picodollars};
 use hotwash_core::redaction::{Machine, Rules, redact, redact_facts};
 use hotwash_core::rubric::Rubric;
-use hotwash_core::scores::offline;
-use hotwash_core::sessions::{Join, Key, Session, SessionId, SessionKind, Timestamp};
+use hotwash_core::scores::{Provenance, offline};
+use hotwash_core::sessions::{self, Join, Key, Session, SessionId, SessionKind, Timestamp};
 use std::sync::{Arc, LazyLock};
 
 static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| Arc::new(Rules::new(Machine::default())));
@@ -36,6 +40,8 @@ macro_rules! store_suite {
             the_archive_is_noted
             what_is_forgotten_is_gone
             what_is_put_is_unsettled_until_it_is_settled
+            answers_are_kept_once_and_found_by_their_questions
+            what_a_model_says_stands_until_the_session_changes
         );
     };
     ($open:expr; $($name:ident)*) => {
@@ -439,4 +445,108 @@ pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {
     // What can no longer be read, and is all somebody else's, gives nothing any more.
     store.put_own(&[], &[&claim.file.path]).unwrap();
     assert!(all(store).is_empty());
+}
+
+/// What a model says of a sample: failed, for sure.
+fn judgement(entry: &Entry, at: i64) -> Judgement {
+    let Graded { session, outcome, grade, .. } = &entry.sessions[0];
+    let provenance = Provenance {
+        judge: "anthropic".into(),
+        judge_version: "1".into(),
+        model: Some(format!("model-{at}")),
+        rubric: RUBRIC.id(),
+        rubric_hash: RUBRIC.hash(),
+        prompt_hash: Some("abc".into()),
+    };
+    let (goal, status) = (Goal::Failed, JudgeStatus::Ok);
+    Judgement {
+        session: session.id.clone(),
+        from: session.from,
+        to: session.to,
+        judging: Judging {
+            provenance,
+            at: Timestamp(at),
+            calls: 2,
+            cost: Some(Picodollars(5)),
+            tokens: 9,
+            flags: vec!["partial".into()],
+            coverage: 0.5,
+        },
+        grade: Some(grade.clone()),
+        outcome: Some(Outcome { goal, status, ..outcome.clone() }),
+    }
+}
+
+fn answered(id: &str, entry: &Entry) -> Answered {
+    Answered {
+        id: id.into(),
+        session: entry.sessions[0].session.id.clone(),
+        name: format!("a.outcome.{id}"),
+        task: "outcome".into(),
+        judge: "anthropic".into(),
+        model: "m".into(),
+        answered_by: "m-1".into(),
+        prompt_hash: "abc".into(),
+        at: Timestamp(7),
+        reply: redact("{\"verdict\": true}", &RULES),
+        stop: Stop::MaxTokens,
+        usage: Some(sessions::Usage { input: 3, output: 4, ..sessions::Usage::default() }),
+        cost: Some(Picodollars(u64::MAX >> 1)),
+        requests: 2,
+    }
+}
+
+pub(crate) fn answers_are_kept_once_and_found_by_their_questions(store: &mut Store) {
+    let entry = SAMPLE.entry();
+    store.put(std::slice::from_ref(&entry)).unwrap();
+    store.put_answers(&[answered("q1", &entry), answered("q2", &entry)]).unwrap();
+    store.put_answers(&[answered("q1", &entry)]).unwrap();
+    let id = &entry.sessions[0].session.id;
+    assert_eq!(store.answers(id).unwrap().len(), 2);
+    let back = store.answer("q1").unwrap().unwrap();
+    assert_eq!(format!("{back:?}"), format!("{:?}", answered("q1", &entry)));
+    assert!(store.answer("q3").unwrap().is_none());
+    store.put_batch("b1", Timestamp(1), "[]").unwrap();
+    assert_eq!(store.batches().unwrap(), [("b1".to_owned(), Timestamp(1), "[]".to_owned())]);
+    store.drop_batch("b1").unwrap();
+    assert!(store.batches().unwrap().is_empty());
+    store.forget(std::slice::from_ref(id)).unwrap();
+    assert!(store.answer("q1").unwrap().is_none() && store.answers(id).unwrap().is_empty());
+}
+
+pub(crate) fn what_a_model_says_stands_until_the_session_changes(store: &mut Store) {
+    let entry = SAMPLE.entry();
+    let other = Sample { name: "bb", recorded: "5e55-b", ..SAMPLE }.entry();
+    store.put(&[entry.clone(), other.clone()]).unwrap();
+    let said = judgement(&entry, 20);
+    store.put_judgements(&[said.clone(), judgement(&entry, 10)]).unwrap();
+    let query = Query { rubric_hash: RUBRIC.hash(), ..Query::default() };
+    let goals = |store: &Store| {
+        let rows = all(store);
+        let ruled = store.judged(&query).unwrap();
+        rows.iter()
+            .zip(ruled)
+            .map(|(row, ruled)| {
+                assert_eq!(row.session.id, ruled.id);
+                assert_eq!(row.outcome.as_ref().unwrap().goal, ruled.ruling.goal);
+                (row.judged.clone(), ruled.ruling.goal)
+            })
+            .collect::<Vec<_>>()
+    };
+    let offline = other.sessions[0].outcome.goal;
+    assert_ne!(offline, Goal::Failed);
+    // The latest judgement is the one that counts, and only where there is one.
+    assert_eq!(goals(store), [(Some(said.judging.clone()), Goal::Failed), (None, offline)]);
+    let by = |at| store.judged_by(&judgement(&entry, at).judging.provenance).unwrap().len();
+    assert_eq!((by(20), by(30)), (1, 0));
+    // Under another rubric it says nothing.
+    let elsewhere = Query { rubric_hash: "other".into(), ..Query::default() };
+    assert!(store.sessions(&elsewhere).unwrap().iter().all(|row| row.judged.is_none()));
+
+    let mut grown = entry.clone();
+    grown.sessions[0].session.to = Some(Timestamp(99 * HOUR));
+    store.put(&[grown]).unwrap();
+    assert_eq!(goals(store), [(None, offline), (None, offline)]);
+    store.put(&[entry]).unwrap();
+    assert_eq!(goals(store)[0].1, Goal::Failed);
 }

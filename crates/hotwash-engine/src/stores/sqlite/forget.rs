@@ -29,7 +29,9 @@ impl Store {
         self.write(|transaction| {
             let mut removed = Vec::new();
             for SessionId(id) in ids {
-                transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([id])?;
+                for table in ["joined", "answers", "judgements"] {
+                    transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
+                }
             }
             for (path, version) in transcripts(transaction, ids)? {
                 let which = params![path, version];
@@ -41,6 +43,8 @@ impl Store {
                     "DELETE FROM archive WHERE path = ?1 AND version = ?2",
                     "DELETE FROM grades WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM outcomes WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
+                    "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
+                    "DELETE FROM judgements WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM prints WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM rework WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM sessions WHERE path = ?1 AND version = ?2",

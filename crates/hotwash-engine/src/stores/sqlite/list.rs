@@ -63,6 +63,7 @@ impl Store {
                 add_subagents(connection, &mut found)?;
                 add_outcomes(connection, &mut found)?;
             }
+            self.add_judgements(connection, &query.rubric_hash, &mut found)?;
             Ok(found)
         })
     }
@@ -119,6 +120,7 @@ impl Store {
                 .query_row(&sql, params![number, id], |row| self.row(row, provenance, false).map(|row| [row]))?;
             add_subagents(connection, &mut row)?;
             add_outcomes(connection, &mut row)?;
+            self.add_judgements(connection, rubric_hash, &mut row)?;
             let [row] = row;
             Ok(row)
         })
@@ -169,6 +171,7 @@ impl Store {
         };
         self.read(|connection| {
             let origin = outcome_origin(connection)?;
+            let by_models = self.judgements(connection, &query.rubric_hash)?;
             let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
             let sql = format!(
                 "SELECT s.id, s.project, s.model, s.to_ms, o.substance, o.intent, o.status, o.goal, o.evidence, o.lack,
@@ -190,13 +193,20 @@ impl Store {
                 if query.project.as_ref().is_some_and(|wanted| !project.as_str().contains(wanted.as_str())) {
                     continue;
                 }
+                let from = row.get::<_, Option<i64>>(11)?.map(Timestamp);
+                let to = row.get::<_, Option<i64>>(3)?.map(Timestamp);
+                let by_model = by_models.get(&id).filter(|judgement| judgement.is_of(from, to));
+                let ruling = match by_model.and_then(|judgement| judgement.outcome.as_ref()) {
+                    Some(outcome) => outcome.ruling(),
+                    None => ruling(row)?,
+                };
                 found.push(Judged {
                     id: SessionId(id),
                     project,
                     model: row.get(2)?,
-                    from: row.get::<_, Option<i64>>(11)?.map(Timestamp),
-                    to: row.get::<_, Option<i64>>(3)?.map(Timestamp),
-                    ruling: ruling(row)?,
+                    from,
+                    to,
+                    ruling,
                     reworked: row.get(10)?,
                 });
             }
@@ -273,7 +283,16 @@ impl Store {
         };
         let own = &session.facts.get().tokens;
         let with_subagents = Usage { subagents: 0, tokens: own.tokens, cost: own.cost_usd.clone() };
-        Ok(Row { session, path: row.get(1)?, version: row.get(2)?, grade, with_subagents, outcome: None, rework: None })
+        Ok(Row {
+            session,
+            path: row.get(1)?,
+            version: row.get(2)?,
+            grade,
+            with_subagents,
+            outcome: None,
+            rework: None,
+            judged: None,
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 //! Everything is keyed by content and version, so that writing it again changes nothing. Writers take turns through
 //! SQLite's own locks; a reader never waits.
 
+mod answers;
 mod archive;
 mod error;
 mod files;

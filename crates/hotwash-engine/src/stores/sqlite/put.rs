@@ -385,7 +385,7 @@ fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> ru
 }
 
 /// The number under which it is kept where a grade comes from.
-fn origin(transaction: &Transaction<'_>, provenance: &Provenance) -> rusqlite::Result<i64> {
+pub(super) fn origin(transaction: &Transaction<'_>, provenance: &Provenance) -> rusqlite::Result<i64> {
     let Provenance { judge, judge_version, model, rubric, rubric_hash, prompt_hash } = provenance;
     let key = params![
         rubric_hash,

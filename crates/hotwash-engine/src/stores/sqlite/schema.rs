@@ -1,7 +1,8 @@
 //! The tables, as a list of steps: a store of any older version is brought forward by those it lacks.
 
 /// Each step takes the schema from its index to the next version. Steps that were released never change.
-pub(super) const STEPS: &[&str] = &[r"
+pub(super) const STEPS: &[&str] = &[
+    r"
     -- A row is small, because each run looks at all of them.
     CREATE TABLE files (
         path TEXT PRIMARY KEY NOT NULL,
@@ -129,4 +130,48 @@ pub(super) const STEPS: &[&str] = &[r"
         -- Another each time it is put: who settles what another process has put again since must not unmark it.
         mark INTEGER NOT NULL
     ) WITHOUT ROWID;
-"];
+",
+    r"
+    -- What model judges answered, word for word but for what redaction took out. The id is a hash of the question and of who
+    -- was asked, so that nothing is asked and paid for twice.
+    CREATE TABLE answers (
+        id TEXT PRIMARY KEY NOT NULL,
+        session TEXT NOT NULL,
+        name TEXT NOT NULL,
+        task TEXT NOT NULL,
+        judge TEXT NOT NULL,
+        model TEXT NOT NULL,
+        answered_by TEXT NOT NULL,
+        prompt_hash TEXT NOT NULL,
+        at_ms INTEGER NOT NULL,
+        reply TEXT NOT NULL,
+        stop TEXT NOT NULL,
+        -- Tokens as JSON, and the cost; none where nobody says.
+        usage TEXT,
+        picodollars INTEGER,
+        requests INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX answers_by_session ON answers (session);
+
+    -- What they came to. Kept beside the offline judge's grades and outcomes, which every session has.
+    CREATE TABLE judgements (
+        origin INTEGER NOT NULL REFERENCES origins (id),
+        session TEXT NOT NULL,
+        at_ms INTEGER NOT NULL,
+        -- The session as it was judged: one that has grown or was joined since is to be judged anew.
+        from_ms INTEGER,
+        to_ms INTEGER,
+        grade TEXT,
+        outcome TEXT,
+        detail TEXT NOT NULL,
+        PRIMARY KEY (session, origin)
+    ) WITHOUT ROWID;
+
+    -- Batches that were handed over and not yet fetched.
+    CREATE TABLE batches (
+        id TEXT PRIMARY KEY NOT NULL,
+        at_ms INTEGER NOT NULL,
+        questions TEXT NOT NULL
+    ) WITHOUT ROWID;
+",
+];
