@@ -135,16 +135,17 @@ Examples:
   hotwash score - < session.jsonl           the same from a pipe; nothing is kept
   hotwash score ~/old/projects --since all  a folder of transcripts
   hotwash score --fail-under 70             exit with 1 if the mean is under 70 of 100
+  hotwash score --judge anthropic --dry-run what a model would be sent, and the bill
+  hotwash score --judge claude-cli --max-usd 1
+  hotwash score --judge files --judge-dir q questions as files, for anybody to answer
 
+Nothing leaves this machine unless a judge is named; then only redacted text does.
 The JSON is described in docs/json.md.")]
 pub(crate) struct Score {
     /// Transcripts, folders of them, or - for stdin [default: your sources]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) select: Select,
-    /// Who grades; only the offline judge is built in yet
-    #[arg(long, value_name = "JUDGE")]
-    pub(crate) judge: Option<Judge>,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,
@@ -157,13 +158,39 @@ pub(crate) struct Score {
     /// Exit with 1 if the mean overall score is under this, from 0 to 100
     #[arg(long, value_name = "SCORE", value_parser = percent)]
     pub(crate) fail_under: Option<f64>,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
 }
 
-/// Who grades.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Judge {
-    /// From facts alone, without a model.
-    Offline,
+/// Judging by a model.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Judging by a model")]
+pub(crate) struct Judging {
+    /// Who grades: offline, anthropic, anthropic-batch, claude-cli, openai or files, with a model behind a
+    /// colon; two for a second look where the first is not sure [default: offline]
+    #[arg(long, value_name = "JUDGE[:MODEL]")]
+    pub(crate) judge: Option<String>,
+    /// Print the exact bytes that would be sent and what they would cost, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Never spend more than this, checked before every call
+    #[arg(long, value_name = "DOLLARS")]
+    pub(crate) max_usd: Option<String>,
+    /// With --judge files: where questions are written and answers looked for [default: hotwash-judge]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) judge_dir: Option<PathBuf>,
+    /// What to ask: intent, outcome, quality [default: all of them]
+    #[arg(long, value_name = "TASKS")]
+    pub(crate) tasks: Option<String>,
+    /// Let the rubric's critics score their dimensions apart
+    #[arg(long)]
+    pub(crate) panel: bool,
+    /// How many questions may be under way at once [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) concurrency: Option<u16>,
+    /// What a model costs that has no price here: dollars per million tokens read and written, such as 0.5,2
+    #[arg(long, value_name = "IN,OUT")]
+    pub(crate) judge_price: Option<String>,
 }
 
 /// `hotwash sessions`

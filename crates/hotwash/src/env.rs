@@ -24,7 +24,15 @@ variables! {
     NO_ARCHIVE = "HOTWASH_NO_ARCHIVE", "Set to 1 to keep no copies of transcripts.";
     JOBS = "HOTWASH_JOBS", "How many files are read at once.";
     RUBRIC = "HOTWASH_RUBRIC", "The rubric to grade by: v2, v1, v0 or a file.";
-    JUDGE = "HOTWASH_JUDGE", "Who grades.";
+    JUDGE = "HOTWASH_JUDGE", "Who grades: offline, anthropic, anthropic-batch, claude-cli, openai or files.";
+    JUDGE_MODEL = "HOTWASH_JUDGE_MODEL", "The model that judges quality and outcome.";
+    JUDGE_SMALL_MODEL = "HOTWASH_JUDGE_SMALL_MODEL", "The model that judges what is easier.";
+    MAX_USD = "HOTWASH_MAX_USD", "Never spend more than this in a run.";
+    ANTHROPIC_API_KEY = "ANTHROPIC_API_KEY", "The key for --judge anthropic and anthropic-batch.";
+    ANTHROPIC_BASE_URL = "ANTHROPIC_BASE_URL", "Where the Messages API is.";
+    OPENAI_API_KEY = "OPENAI_API_KEY", "The key for --judge openai; local servers need none.";
+    OPENAI_BASE_URL = "OPENAI_BASE_URL", "Where an endpoint is that speaks as OpenAI's does.";
+    HTTPS_PROXY = "HTTPS_PROXY", "The proxy that judges are reached through.";
     SINCE = "HOTWASH_SINCE", "How far back to look, such as 7d.";
     UTC = "HOTWASH_UTC", "Set to 1 to show times in UTC.";
     COLOR = "HOTWASH_COLOR", "auto, always or never.";

@@ -2,11 +2,14 @@
 //!
 //! Below [`resolve`] nobody asks the environment anything.
 
-use crate::cli::{Color, Global, Judge};
+use crate::cli::{Color, Global, Judging};
 use crate::env::{self, Environment};
 use crate::errors::Failure;
+use crate::judge_settings::{self, Named};
 use crate::screen::text::words;
 use clap::ValueEnum;
+use hotwash_core::outcomes::Intent;
+use hotwash_core::prompts::Task;
 use hotwash_core::rubric::Rubric;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,8 +67,34 @@ pub(crate) struct Settings {
     pub(crate) jobs: Setting<usize>,
     /// A rubric's name or file.
     pub(crate) rubric: Setting<String>,
-    /// Who grades.
-    pub(crate) judge: Setting<Judge>,
+    /// The models that grade; none where the offline judge does alone.
+    pub(crate) judge: Setting<Vec<Named>>,
+    /// The model for quality and outcome; empty for the backend's own.
+    pub(crate) judge_model: Setting<String>,
+    /// The model for what is easier; empty for the backend's own.
+    pub(crate) judge_small_model: Setting<String>,
+    /// Where questions are written for whoever answers files.
+    pub(crate) judge_dir: Setting<PathBuf>,
+    /// What models are asked.
+    pub(crate) tasks: Setting<Vec<Task>>,
+    /// The rubric's critics score apart.
+    pub(crate) panel: Setting<bool>,
+    /// What a run may spend, in dollars.
+    pub(crate) max_usd: Setting<Option<f64>>,
+    /// How many questions may be under way at once.
+    pub(crate) concurrency: Setting<usize>,
+    /// Dollars per million tokens of a model that has no price here.
+    pub(crate) judge_price: Setting<Option<(f64, f64)>>,
+    /// How likely a goal must be reached for a model to call it so, by intent, where it differs from the usual.
+    pub(crate) thresholds: Setting<Vec<(Intent, f64)>>,
+    /// Projects of which nothing reaches a model: their folders contain one of these.
+    pub(crate) opt_out: Setting<Vec<String>>,
+    /// Whether anything may reach a model at all.
+    pub(crate) share: Setting<bool>,
+    /// Where the Messages API is.
+    pub(crate) anthropic_url: Setting<String>,
+    /// Where an endpoint is that speaks as OpenAI's does.
+    pub(crate) openai_url: Setting<String>,
     /// How far back to look.
     pub(crate) since: Setting<String>,
     /// Times in UTC.
@@ -90,7 +119,20 @@ const KEYS: &[(&str, &str)] = &[
     ("archive", "true or false"),
     ("jobs", "a number from 1"),
     ("rubric", "v2, v1, v0 or a file"),
-    ("judge", "offline"),
+    ("judge", "offline, or one or two of anthropic, anthropic-batch, claude-cli, openai, files, with :MODEL"),
+    ("judge_model", "a model's name"),
+    ("judge_small_model", "a model's name"),
+    ("judge_dir", "a folder"),
+    ("tasks", "some of intent, outcome, quality"),
+    ("panel", "true or false"),
+    ("max_usd", "an amount in dollars"),
+    ("concurrency", "a number from 1 to 256"),
+    ("judge_price", "two prices in dollars per million tokens, read and written"),
+    ("thresholds", "numbers from 0 to 1 by intent, such as bug_fix=0.8"),
+    ("opt_out", "a list of folders"),
+    ("share", "true or false"),
+    ("anthropic_url", "a URL"),
+    ("openai_url", "a URL"),
     ("since", "24h, 7d, 2w, a date or all"),
     ("utc", "true or false"),
     ("color", "auto, always or never"),
@@ -99,18 +141,48 @@ const KEYS: &[(&str, &str)] = &[
     ("sources", "a list of folders"),
 ];
 
-/// A project's file may come from a stranger: it must not name programs to run, files to write or folders to read.
-const NOT_IN_A_PROJECT: &[&str] = &["store", "pager", "sources"];
+/// A project's file may come from a stranger: it must not name programs to run, files to write or folders to read, and
+/// must not have anything sent anywhere.
+const NOT_IN_A_PROJECT: &[&str] = &[
+    "store",
+    "pager",
+    "sources",
+    "judge",
+    "judge_model",
+    "judge_small_model",
+    "judge_dir",
+    "tasks",
+    "panel",
+    "max_usd",
+    "concurrency",
+    "judge_price",
+    "anthropic_url",
+    "openai_url",
+];
 
-/// Settles every setting. `judge` and `since` are flags of some commands only.
+/// Settles every setting. `judging` and `since` are flags of some commands only.
 pub(crate) fn resolve(
     global: Global,
-    judge: Option<Judge>,
+    judging: Judging,
     since: Option<String>,
     env: &Environment,
 ) -> Result<Settings, Failure> {
     // No `..`: a new flag fails to compile until it is used.
     let Global { store, no_archive, jobs, rubric, example, utc, color, wide, no_pager } = global;
+    let Judging { judge, dry_run: _, max_usd, judge_dir, tasks, panel, concurrency, judge_price } = judging;
+    let checked = |flag: &str, text: Option<String>, fits: &dyn Fn(&str) -> bool| match text {
+        Some(text) if !fits(&text) => {
+            let key = flag.trim_start_matches('-').replace('-', "_");
+            let expected = KEYS.iter().find(|(known, _)| *known == key).map_or("", |(_, form)| form);
+            Err(Failure::new(format!("{flag} is `{text}`, which is not {expected}"))
+                .hint("`hotwash score --help` has examples"))
+        }
+        other => Ok(other),
+    };
+    let judge = checked("--judge", judge, &|text| judge_settings::judges(text).is_some())?;
+    let tasks = checked("--tasks", tasks, &|text| judge_settings::tasks(text).is_some())?;
+    let max_usd = checked("--max-usd", max_usd, &|text| dollars(text).is_some())?;
+    let judge_price = checked("--judge-price", judge_price, &|text| judge_settings::price(text).is_some())?;
     let project_path = env.folder.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file());
     let user_path = env.xdg(env::XDG_CONFIG_HOME, ".config").map(|folder| folder.join(USER_FILE));
     let layers = Layers {
@@ -149,7 +221,52 @@ pub(crate) fn resolve(
         archive: layers.pick("archive", no_archive.then_some(false), &[], yes_or_no, || true)?,
         jobs: layers.pick("jobs", jobs.map(usize::from), &[env::JOBS], number, || cores)?,
         rubric: layers.pick("rubric", rubric, &[env::RUBRIC], text, || "v2".into())?,
-        judge: layers.pick("judge", judge, &[env::JUDGE], choice, || Judge::Offline)?,
+        judge: layers.pick(
+            "judge",
+            judge.as_deref().and_then(judge_settings::judges),
+            &[env::JUDGE],
+            judge_settings::judges,
+            Vec::new,
+        )?,
+        judge_model: layers.pick("judge_model", None, &[env::JUDGE_MODEL], text, String::new)?,
+        judge_small_model: layers.pick("judge_small_model", None, &[env::JUDGE_SMALL_MODEL], text, String::new)?,
+        judge_dir: layers.pick("judge_dir", judge_dir, &[], path, || "hotwash-judge".into())?,
+        tasks: layers.pick(
+            "tasks",
+            tasks.as_deref().and_then(judge_settings::tasks),
+            &[],
+            judge_settings::tasks,
+            || vec![Task::Intent, Task::Outcome, Task::Quality],
+        )?,
+        panel: layers.pick("panel", panel.then_some(true), &[], yes_or_no, || false)?,
+        max_usd: layers.pick(
+            "max_usd",
+            max_usd.as_deref().and_then(dollars).map(Some),
+            &[env::MAX_USD],
+            |text| dollars(text).map(Some),
+            || None,
+        )?,
+        concurrency: layers.pick(
+            "concurrency",
+            concurrency.map(usize::from),
+            &[],
+            |text| number(text).filter(|n| *n <= 256),
+            || 4,
+        )?,
+        judge_price: layers.pick(
+            "judge_price",
+            judge_price.as_deref().and_then(judge_settings::price).map(Some),
+            &[],
+            |text| judge_settings::price(text).map(Some),
+            || None,
+        )?,
+        thresholds: layers.pick("thresholds", None, &[], judge_settings::thresholds, Vec::new)?,
+        opt_out: layers.pick("opt_out", None, &[], words_of, Vec::new)?,
+        share: layers.pick("share", None, &[], yes_or_no, || true)?,
+        anthropic_url: layers
+            .pick("anthropic_url", None, &[env::ANTHROPIC_BASE_URL], url, || "https://api.anthropic.com".into())?,
+        openai_url: layers
+            .pick("openai_url", None, &[env::OPENAI_BASE_URL], url, || "https://api.openai.com/v1".into())?,
         since: layers.pick("since", since, &[env::SINCE], text, || "7d".into())?,
         utc: layers.pick("utc", utc.then_some(true), &[env::UTC], yes_or_no, || false)?,
         color: layers.pick("color", color, &[env::COLOR], choice, || Color::Auto)?,
@@ -295,6 +412,19 @@ fn yes_or_no(text: &str) -> Option<bool> {
         "0" | "false" | "no" | "off" => Some(false),
         _ => None,
     }
+}
+
+fn dollars(text: &str) -> Option<f64> {
+    text.trim().trim_start_matches('$').parse::<f64>().ok().filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
+}
+
+fn url(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches('/');
+    (text.starts_with("https://") || text.starts_with("http://")).then(|| text.to_owned())
+}
+
+fn words_of(text: &str) -> Option<Vec<String>> {
+    Some(text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect())
 }
 
 fn choice<T: ValueEnum>(text: &str) -> Option<T> {

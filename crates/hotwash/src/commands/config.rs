@@ -1,9 +1,10 @@
 //! `hotwash config`: every setting and where it comes from.
 
 use super::Context;
-use crate::cli::{Color, Config, Judge};
+use crate::cli::{Color, Config};
 use crate::env;
 use crate::errors::{Exit, Failure};
+use crate::judge_settings;
 use crate::screen::text::left;
 use crate::settings::{Layer, Settings};
 use crate::shapes;
@@ -38,12 +39,12 @@ pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure>
             let value = if value.is_empty() { "(none)".into() } else { value };
             let from = from.replace(&format!(" {home}/"), " ~/");
             let fill = " ".repeat(wide.saturating_sub(value.chars().count()));
-            let _ = writeln!(out, "{}  {value}{fill}  {}", left(name, 8), screen.style.quiet(&from));
+            let _ = writeln!(out, "{}  {value}{fill}  {}", left(name, 17), screen.style.quiet(&from));
         }
         out.push('\n');
         for (path, there) in &settings.files {
             let there = if *there { "" } else { " (not there)" };
-            let _ = writeln!(out, "file      {}{there}", short(path.display().to_string()));
+            let _ = writeln!(out, "file               {}{there}", short(path.display().to_string()));
         }
     }
     screen.page(&out)?;
@@ -53,8 +54,34 @@ pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure>
 /// Every setting by name, as it would stand in a settings file.
 pub(super) fn values(settings: &Settings) -> Vec<(&'static str, String, &Layer)> {
     // No `..`: a new setting fails to compile until it is shown.
-    let Settings { store, archive, jobs, rubric, judge, since, utc, color, wide, pager, sources, example: _, files: _ } =
-        settings;
+    let Settings {
+        store,
+        archive,
+        jobs,
+        rubric,
+        judge,
+        judge_model,
+        judge_small_model,
+        judge_dir,
+        tasks,
+        panel,
+        max_usd,
+        concurrency,
+        judge_price,
+        thresholds,
+        opt_out,
+        share,
+        anthropic_url,
+        openai_url,
+        since,
+        utc,
+        color,
+        wide,
+        pager,
+        sources,
+        example: _,
+        files: _,
+    } = settings;
     let name = |value: Option<clap::builder::PossibleValue>| {
         value.map(|value| value.get_name().to_owned()).unwrap_or_default()
     };
@@ -64,7 +91,28 @@ pub(super) fn values(settings: &Settings) -> Vec<(&'static str, String, &Layer)>
         ("archive", archive.value.to_string(), &archive.from),
         ("sources", folders.join(","), &sources.from),
         ("rubric", rubric.value.clone(), &rubric.from),
-        ("judge", name(Judge::to_possible_value(&judge.value)), &judge.from),
+        ("judge", judge_settings::shown(&judge.value), &judge.from),
+        ("judge_model", judge_model.value.clone(), &judge_model.from),
+        ("judge_small_model", judge_small_model.value.clone(), &judge_small_model.from),
+        ("judge_dir", judge_dir.value.display().to_string(), &judge_dir.from),
+        ("tasks", tasks.value.iter().map(ToString::to_string).collect::<Vec<_>>().join(","), &tasks.from),
+        ("panel", panel.value.to_string(), &panel.from),
+        ("max_usd", max_usd.value.map(|dollars| dollars.to_string()).unwrap_or_default(), &max_usd.from),
+        ("concurrency", concurrency.value.to_string(), &concurrency.from),
+        (
+            "judge_price",
+            judge_price.value.map(|(input, output)| format!("{input},{output}")).unwrap_or_default(),
+            &judge_price.from,
+        ),
+        (
+            "thresholds",
+            thresholds.value.iter().map(|(intent, at)| format!("{}={at}", intent.name())).collect::<Vec<_>>().join(","),
+            &thresholds.from,
+        ),
+        ("opt_out", opt_out.value.join(","), &opt_out.from),
+        ("share", share.value.to_string(), &share.from),
+        ("anthropic_url", anthropic_url.value.clone(), &anthropic_url.from),
+        ("openai_url", openai_url.value.clone(), &openai_url.from),
         ("since", since.value.clone(), &since.from),
         ("jobs", jobs.value.to_string(), &jobs.from),
         ("utc", utc.value.to_string(), &utc.from),

@@ -15,7 +15,7 @@ mod sessions;
 mod show;
 mod summary;
 
-use crate::cli::{Cli, Command, Select};
+use crate::cli::{Cli, Command, Judging, Select};
 use crate::env::Environment;
 use crate::errors::{Exit, Failure};
 use crate::screen::Screen;
@@ -41,15 +41,15 @@ pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit,
         return Err(Failure::new("--since, --until and --project stand behind the command")
             .hint("such as `hotwash sessions --since 2w`"));
     }
-    let (judge, since) = match &command {
-        None => (None, select.since.clone()),
-        Some(Command::Score(args)) => (args.judge, args.select.since.clone()),
-        Some(Command::Sessions(args)) => (None, args.select.since.clone()),
-        Some(Command::Export(args)) => (None, args.select.since.clone()),
-        Some(Command::Prism(args)) => (None, args.select.since.clone()),
-        Some(_) => (None, None),
+    let (judging, since) = match &command {
+        None => (Judging::default(), select.since.clone()),
+        Some(Command::Score(args)) => (args.judging.clone(), args.select.since.clone()),
+        Some(Command::Sessions(args)) => (Judging::default(), args.select.since.clone()),
+        Some(Command::Export(args)) => (Judging::default(), args.select.since.clone()),
+        Some(Command::Prism(args)) => (Judging::default(), args.select.since.clone()),
+        Some(_) => (Judging::default(), None),
     };
-    let settings = settings::resolve(global, judge, since, env)?;
+    let settings = settings::resolve(global, judging, since, env)?;
     let screen = Screen::new(&settings, env);
     let context = Context { settings, screen, env, started };
     match command {
