@@ -123,7 +123,7 @@ fn overall(overall: &Overall) -> Value {
 
 fn score(score: &Score) -> Value {
     match &score.reading {
-        Reading::Scored { value, start, items, confidence } => {
+        Reading::Scored { value, start, items, confidence, .. } => {
             let items: Vec<Value> = items
                 .iter()
                 .map(|item| {

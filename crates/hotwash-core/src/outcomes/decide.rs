@@ -50,6 +50,7 @@ pub fn offline(facts: &Facts) -> Outcome {
         probability,
         lack,
         reasons,
+        flags: Vec::new(),
     }
 }
 

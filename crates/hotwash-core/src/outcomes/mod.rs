@@ -24,6 +24,7 @@ pub use intent::{Intended, Intent, silent_allowed};
 pub use prism::{Prism, PrismInput};
 pub use substance::Substance;
 
+use crate::scores::Flag;
 use crate::sessions::EventId;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,9 @@ pub struct Outcome {
     pub lack: Option<Lack>,
     /// Why, in words, with the events.
     pub reasons: Vec<Reason>,
+    /// What else there is to know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
 }
 
 impl Outcome {

@@ -1,6 +1,19 @@
 //! What a judge is asked: the fixed part first, so that it can be cached, then the evidence, then the question.
+//!
+//! The words are in files under `prompts/`, the answers' schemas in `schema.rs`; `ask.rs` puts them together. The fixed
+//! part holds no byte of a session. [`Prompt::again`] asks once more and says what was wrong.
 
-use crate::redaction::Redacted;
+mod ask;
+pub(crate) mod schema;
+mod template;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use ask::dimensions_of;
+pub use ask::{intent, outcome, quality, topic};
+
+use crate::redaction::{Compose, Redacted, Rules, redact};
+use crate::verdicts::Problem;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -77,15 +90,40 @@ impl Prompt {
         text(self.fixed.as_str()) + text(self.evidence.as_str()) + text(self.question.as_str())
     }
 
+    /// The same question once more, with what was wrong with the answer. The answer itself is not shown: it may hold what
+    /// the session wanted it to say.
+    #[must_use]
+    pub fn again(&self, problems: &[Problem], rules: &Rules) -> Prompt {
+        let mut question = Compose::new();
+        question.words(&self.question);
+        question.own("\n\nYou have answered this before, and the answer could not be used as it was:\n");
+        for problem in problems.iter().take(MOST_PROBLEMS) {
+            question.own("\n- ").words(&redact(&problem.to_string(), rules));
+        }
+        if problems.len() > MOST_PROBLEMS {
+            question.own("\n- and ").plain(problems.len() - MOST_PROBLEMS).own(" more of the kind");
+        }
+        question.own("\n\nAnswer again, in full: one JSON object that fits the schema, and nothing else.");
+        Prompt { question: question.finish(), ..self.clone() }
+    }
+
     /// A hash of everything that is sent: equal questions have equal answers, and are asked once.
     pub fn hash(&self) -> String {
         let schema = self.schema.to_string();
         let parts = [self.fixed.as_str(), self.evidence.as_str(), self.question.as_str(), &schema];
-        let mut hash = Sha256::new();
-        for part in parts {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part.as_bytes());
-        }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hash_of(&parts)
     }
+}
+
+/// So many problems are told a judge.
+const MOST_PROBLEMS: usize = 12;
+
+/// A hash of texts, in hex.
+fn hash_of(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

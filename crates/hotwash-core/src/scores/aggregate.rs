@@ -1,6 +1,6 @@
 //! From scores to a grade.
 
-use super::{Reading, Score};
+use super::{Flag, Reading, Score};
 use crate::rubric::Rubric;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,9 @@ pub struct Grade {
     pub scores: Vec<Score>,
     /// What they come to.
     pub overall: Overall,
+    /// What else there is to know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
 }
 
 /// What the scores come to.
@@ -70,7 +73,7 @@ impl Grade {
             let tier = rubric.tiers.of(thousandths).name.clone();
             Overall::Graded { thousandths, tier, process_only: !has_goal, present }
         };
-        Grade { scores, overall }
+        Grade { scores, overall, flags: Vec::new() }
     }
 }
 
@@ -102,7 +105,7 @@ mod tests {
         let reading = |value: &Option<f64>| match value {
             Some(number) => {
                 let value = Value::Number(*number);
-                Reading::Scored { value, start: *number, items: Vec::new(), confidence: None }
+                Reading::Scored { value, start: *number, items: Vec::new(), confidence: None, spread: None }
             }
             None => Reading::Unscored { why: Unscored::NothingToGoBy, reason: "nothing".into() },
         };

@@ -1,9 +1,11 @@
 //! Scores: what a judge says of a session, with where it comes from, and the grade that follows.
 
 pub mod aggregate;
+mod flags;
 pub mod offline;
 
 pub use aggregate::{Grade, Overall, thousandths};
+pub use flags::Flag;
 
 use crate::sessions::EventId;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,9 @@ pub enum Reading {
         items: Vec<Item>,
         /// How sure the judge is, where it says.
         confidence: Option<f64>,
+        /// What it was put together from, where a session was judged in chunks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spread: Option<Spread>,
     },
     /// There is none. Never a low value, never a middling one.
     Unscored {
@@ -42,6 +47,21 @@ pub enum Reading {
         /// The same, in words.
         reason: String,
     },
+}
+
+/// What the chunks of a session said on one dimension.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Chunk by chunk, on the common scale; none where a chunk has no value.
+    pub chunks: Vec<Option<f64>>,
+    /// The lowest of them.
+    pub min: f64,
+    /// The highest of them.
+    pub max: f64,
+    /// Their variance, weighted like their mean.
+    pub variance: f64,
+    /// The share of the session's tokens that the chunks with a value own.
+    pub covered: f64,
 }
 
 /// Why there is no value.

@@ -42,6 +42,26 @@ impl EventId {
     }
 }
 
+impl std::str::FromStr for EventId {
+    type Err = ();
+
+    /// As it is written: `e41`, or `e2.41` for an event of a session's second transcript.
+    fn from_str(text: &str) -> Result<EventId, ()> {
+        let id = text.strip_prefix('e').ok_or(())?;
+        let number = |digits: &str| match digits.as_bytes() {
+            [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => digits.parse::<u32>().map_err(|_| ()),
+            _ => Err(()),
+        };
+        let (transcript, line) = match id.split_once('.') {
+            Some((transcript, line)) => (number(transcript)?.checked_sub(1).filter(|n| *n > 0).ok_or(())?, line),
+            None => (0, id),
+        };
+        let (transcript, line) = (transcript as usize, number(line)?);
+        let id = EventId::of_transcript(transcript, EventId(line));
+        (line <= Self::LAST_LINE && id.transcript() == transcript).then_some(id).ok_or(())
+    }
+}
+
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.transcript() {

@@ -81,7 +81,7 @@ fn level(dimension: &Dimension, index: usize, items: Vec<Item>, confidence: Opti
         return Reading::Unscored { why: Unscored::NotByThisJudge, reason };
     };
     let value = Value::Level { label: level.label.clone(), index, of: levels.len() };
-    Reading::Scored { start: value.number(), value, items, confidence }
+    Reading::Scored { start: value.number(), value, items, confidence, spread: None }
 }
 
 /// An item that moves nothing but explains.

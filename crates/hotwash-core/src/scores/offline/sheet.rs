@@ -159,6 +159,7 @@ impl<'a> Sheet<'a> {
             start: thousandths(self.start),
             items: self.items.into_iter().map(item).collect(),
             confidence: None,
+            spread: None,
         }
     }
 }

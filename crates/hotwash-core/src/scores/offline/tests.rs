@@ -44,7 +44,7 @@ fn render(grade: &Grade) -> String {
     let mut out = String::new();
     for score in &grade.scores {
         match &score.reading {
-            Reading::Scored { value, start, items, confidence } => {
+            Reading::Scored { value, start, items, confidence, .. } => {
                 match value {
                     Value::Number(number) => {
                         let _ = writeln!(out, "{} {number:.3}, from {start:.3}", score.dimension);
@@ -81,7 +81,7 @@ fn render(grade: &Grade) -> String {
 fn line(facts: &Facts, dimension: &str) -> String {
     let grade = grade(facts, &rubric("v2"));
     let scores = grade.scores.into_iter().filter(|score| score.dimension == dimension).collect();
-    let one = render(&Grade { scores, overall: Overall::TooFew { present: 0, needed: 0 } });
+    let one = render(&Grade { scores, overall: Overall::TooFew { present: 0, needed: 0 }, flags: Vec::new() });
     one.rsplit_once('\n').unwrap().0.to_owned()
 }
 

@@ -277,7 +277,8 @@ impl Store {
                 let readings: Vec<(String, Reading)> =
                     serde_json::from_str(readings).map_err(|error| json_error(&error))?;
                 let score = |(dimension, reading)| Score { dimension, reading, provenance: Arc::clone(provenance) };
-                Some(Grade { scores: readings.into_iter().map(score).collect(), overall: json(row, 11)? })
+                let scores = readings.into_iter().map(score).collect();
+                Some(Grade { scores, overall: json(row, 11)?, flags: Vec::new() })
             }
             _ => None,
         };

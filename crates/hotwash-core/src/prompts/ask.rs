@@ -1,0 +1,192 @@
+//! The four questions.
+
+use super::template::{Template, own};
+use super::{Prompt, Task, hash_of, schema};
+use crate::evidence::Evidence;
+use crate::redaction::{Compose, Redacted, Rules, redact};
+use crate::rubric::{Critic, Dimension, Kind, Rubric};
+use crate::verdicts::IntentVerdict;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
+
+pub(super) const TOPIC: Template = Template(include_str!("../../prompts/topic.md"));
+pub(super) const INTENT: Template = Template(include_str!("../../prompts/intent.md"));
+pub(super) const OUTCOME: Template = Template(include_str!("../../prompts/outcome.md"));
+pub(super) const QUALITY: Template = Template(include_str!("../../prompts/quality.md"));
+
+/// What is the same for every session under a task.
+struct Fixed {
+    text: Arc<Redacted<String>>,
+    schema: Arc<Value>,
+    hash: String,
+}
+
+impl Fixed {
+    /// Of a task that no rubric changes.
+    fn own(template: Template, schema: Value, words: &'static str) -> Fixed {
+        let text = Arc::new(template.fixed(&own(words), &[]));
+        let [task, data, answer] = template.words();
+        Fixed { text, hash: hash_of(&[task, data, answer, words]), schema: Arc::new(schema) }
+    }
+
+    fn prompt(&self, task: Task, evidence: Redacted<String>, question: Redacted<String>) -> Prompt {
+        let max_output_tokens = match task {
+            Task::Topic => 1_000,
+            Task::Intent => 4_000,
+            Task::Outcome | Task::Quality => 8_000,
+        };
+        Prompt {
+            task,
+            critic: String::new(),
+            fixed: Arc::clone(&self.text),
+            evidence,
+            question,
+            schema: Arc::clone(&self.schema),
+            template_hash: self.hash.clone(),
+            max_output_tokens,
+        }
+    }
+}
+
+/// Whether a prompt is about something else than the one before it. `files` is what the work in between touched.
+pub fn topic(before: &Redacted<String>, after: &Redacted<String>, files: &[Redacted<String>]) -> Prompt {
+    static WORDS: LazyLock<String> = LazyLock::new(|| schema::topic().to_string());
+    static FIXED: LazyLock<Fixed> = LazyLock::new(|| Fixed::own(TOPIC, schema::topic(), &WORDS));
+
+    let names: Vec<&str> = files.iter().map(Redacted::as_str).collect();
+    // No text holds its own hash, so that this marker is nowhere inside the fences.
+    let hash = hash_of(&[before.as_str(), after.as_str(), &names.join("\n")]);
+    let marker = own_marker(&hash);
+    let mut evidence = Compose::new();
+    evidence.own("<<<<< ").words(&marker).own("\nThe first prompt:\n\n").words(before);
+    evidence.own("\n\nFiles that the work after it touched:\n");
+    for file in files {
+        evidence.own("\n- ").words(file);
+    }
+    evidence.own(if files.is_empty() { "\nnone" } else { "" });
+    evidence.own("\n\nThe second prompt:\n\n").words(after).own("\n>>>>> ").words(&marker);
+    FIXED.prompt(Task::Topic, evidence.finish(), TOPIC.question(&[("marker", marker)]))
+}
+
+/// What the person wanted. `requests` holds their prompts and nothing else.
+pub fn intent(requests: &Evidence) -> Prompt {
+    static WORDS: LazyLock<String> = LazyLock::new(|| schema::intent().to_string());
+    static FIXED: LazyLock<Fixed> = LazyLock::new(|| Fixed::own(INTENT, schema::intent(), &WORDS));
+
+    let question = INTENT.question(&[("marker", own_marker(requests.marker()))]);
+    FIXED.prompt(Task::Intent, requests.text().clone(), question)
+}
+
+/// Whether the person got it.
+pub fn outcome(evidence: &Evidence, intent: &IntentVerdict, rules: &Rules) -> Prompt {
+    static WORDS: LazyLock<String> = LazyLock::new(|| schema::outcome().to_string());
+    static FIXED: LazyLock<Fixed> = LazyLock::new(|| Fixed::own(OUTCOME, schema::outcome(), &WORDS));
+
+    let mut criteria = Compose::new();
+    for (index, criterion) in intent.criteria.iter().enumerate() {
+        criteria.own(if index == 0 { "" } else { "\n" }).plain(index + 1).own(". ");
+        criteria.words(&redact(&one_line(&criterion.check), rules));
+        criteria.own(if criterion.required { " (required, " } else { " (not required, " });
+        criteria.own(if criterion.stated { "stated)" } else { "implicit)" });
+    }
+    let mut count = Compose::new();
+    count.plain(intent.criteria.len());
+    let question = OUTCOME.question(&[
+        ("marker", own_marker(evidence.marker())),
+        ("intent", own(intent.intent.name())),
+        ("criteria", criteria.finish()),
+        ("count", count.finish()),
+    ]);
+    FIXED.prompt(Task::Outcome, evidence.text().clone(), question)
+}
+
+/// How well it went: on all dimensions, or on those of one critic.
+pub fn quality(evidence: &Evidence, rubric: &Rubric, critic: Option<&Critic>, rules: &Rules) -> Prompt {
+    let dimensions = dimensions_of(rubric, critic);
+    let schema = schema::quality(&dimensions);
+    let words = schema.to_string();
+    let described: String = dimensions.iter().map(|dimension| describe(dimension)).collect();
+    let mut role = Compose::new();
+    if let Some(critic) = critic {
+        role.own("You are one of a panel, its `").words(&redact(&critic.name, rules));
+        role.own("` critic; the other dimensions are scored by others.");
+    }
+    let values =
+        [("critic", role.finish()), ("rubric", redact(&rubric.id(), rules)), ("dimensions", redact(&described, rules))];
+    let [task, data, answer] = QUALITY.words();
+    let name = critic.map_or("", |critic| critic.name.as_str());
+    let fixed = Fixed {
+        text: Arc::new(QUALITY.fixed(&redact(&words, rules), &values)),
+        hash: hash_of(&[task, data, answer, &words, &rubric.hash(), name]),
+        schema: Arc::new(schema),
+    };
+
+    let part = evidence.part();
+    let mut which = Compose::new();
+    if part.of > 1 {
+        which.own("It is part ").plain(part.number + 1).own(" of ").plain(part.of).own(" of the session");
+        which.own(if part.number + 1 == part.of { ", the last one." } else { ": the session goes on after it." });
+        which.own(" Judge only what belongs to it; what is marked as context does not.");
+    }
+    let names: Vec<String> = dimensions.iter().map(|dimension| format!("`{}`", dimension.name)).collect();
+    let question = QUALITY.question(&[
+        ("marker", own_marker(evidence.marker())),
+        ("part", which.finish()),
+        ("names", redact(&names.join(", "), rules)),
+    ]);
+    let prompt = fixed.prompt(Task::Quality, evidence.text().clone(), question);
+    Prompt { critic: name.to_owned(), ..prompt }
+}
+
+/// The dimensions that a critic scores; all of them without one.
+pub(crate) fn dimensions_of<'a>(rubric: &'a Rubric, critic: Option<&Critic>) -> Vec<&'a Dimension> {
+    let asked = |dimension: &&Dimension| critic.is_none_or(|critic| critic.dimensions.contains(&dimension.name));
+    rubric.dimensions.iter().filter(asked).collect()
+}
+
+/// A dimension in words.
+fn describe(dimension: &Dimension) -> String {
+    // Writing to a string cannot fail.
+    let mut out = String::new();
+    let _ = writeln!(out, "### `{}`: {}\n\n{}\n", dimension.name, dimension.title, dimension.measures);
+    match &dimension.kind {
+        Kind::Numeric(bands) => {
+            out.push_str("A number from 0 to 1:\n\n");
+            for band in bands {
+                let _ = writeln!(out, "- {:.2} to {:.2}: {}", band.from, band.to, band.criterion);
+            }
+        }
+        Kind::Categorical(levels) => {
+            out.push_str("One of these levels, the lowest first:\n\n");
+            for level in levels {
+                let _ = writeln!(out, "- `{}`: {}", level.label, level.criterion);
+            }
+        }
+    }
+    let lists =
+        [("Look up", &dimension.checks), ("Speaks for it", &dimension.plus), ("Speaks against it", &dimension.minus)];
+    for (title, lines) in lists.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+        let _ = writeln!(out, "\n{title}:\n");
+        for line in lines {
+            let _ = writeln!(out, "- {line}");
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// A marker, which is nobody's words: letters, digits and dashes, and not many of them.
+fn own_marker(marker: &str) -> Redacted<String> {
+    const KNOWN: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+    let mut out = Compose::new();
+    for at in marker.chars().take(64).filter_map(|char| KNOWN.find(char)) {
+        out.own(KNOWN.get(at..=at).unwrap_or_default());
+    }
+    out.finish()
+}
+
+/// Line breaks would let a criterion look like something else.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

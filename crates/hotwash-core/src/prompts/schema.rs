@@ -1,0 +1,125 @@
+//! The JSON schemas of answers, in the subset that all backends take: every object closed, every property required, no
+//! limits on numbers or lengths. Limits are checked by who reads the answer.
+//!
+//! Models answer in the order of the properties, and our JSON keeps properties in alphabetical order. So names are chosen
+//! to make that the order in which one should think: evidence before verdict.
+
+use crate::outcomes::Intent;
+use crate::rubric::{Dimension, Kind};
+use serde_json::{Map, Value, json};
+
+/// Of an answer to whether a prompt is about something else.
+pub(super) fn topic() -> Value {
+    object([
+        ("because", text("one sentence")),
+        ("other_topic", boolean("the second prompt pursues another goal")),
+        ("sure", number("from 0 to 1")),
+    ])
+}
+
+/// Of an answer to what the person wanted.
+pub(super) fn intent() -> Value {
+    let criterion = object([
+        ("check", text("what must be true at the end: specific, checkable, binary")),
+        ("required", boolean("a strict reviewer would send the work back without it")),
+        ("source", one_of(["stated", "implicit"])),
+    ]);
+    object([
+        ("asked", text("the request in one or two sentences")),
+        ("context_given", boolean("the person brought what is needed to understand it")),
+        ("criteria", list(criterion)),
+        ("goal_stated", boolean("the person said what they want")),
+        ("intent", one_of(Intent::ALL.map(Intent::name))),
+        ("scope_bounded", boolean("the person said where it is or where it ends")),
+        ("sure_of_intent", number("from 0 to 1")),
+        ("title", text("at most ten words")),
+    ])
+}
+
+/// The names of failure signals.
+pub(crate) const SIGNALS: [&str; 4] = ["unresolved_error", "frustration", "abandoned", "loop"];
+/// The names of a criterion's states.
+pub(crate) const STATES: [&str; 3] = ["met", "unmet", "unknown"];
+/// What says openly that a goal was reached.
+pub(crate) const EXPLICIT: [&str; 3] = ["person", "run", "none"];
+
+/// Of an answer to whether the goal was reached.
+pub(super) fn outcome() -> Value {
+    let criterion = object([
+        ("criterion", json!({ "type": "integer", "description": "its number" })),
+        ("evidence", cites()),
+        ("finding", text("what the final state does, traced with values; one to three sentences")),
+        ("status", one_of(STATES)),
+    ]);
+    let signal = object([("evidence", cites()), ("kind", one_of(SIGNALS))]);
+    let explicit = object([("evidence", cites()), ("kind", one_of(EXPLICIT))]);
+    let verdict = object([
+        ("doubts", list(text("what could still be wrong: place, input, effect"))),
+        ("probability", number("that all required criteria pass an unseen check, from 0 to 1")),
+        ("probability_confidence", number("how sure you are of it, from 0 to 1")),
+        ("summary", text("one or two sentences")),
+    ]);
+    object([
+        ("criteria", list(criterion)),
+        ("explicit", explicit),
+        ("failure_signals", list(signal)),
+        ("no_breakage_left", boolean("nothing broken or half done is left")),
+        ("plan_before_action", boolean("a plan came before the first change, or nothing was changed")),
+        ("result_communicated", boolean("the session ends with a true account of the result")),
+        ("verdict", verdict),
+        ("verified_before_done", boolean("a green run came after the last change, or none was due")),
+    ])
+}
+
+/// Of an answer to how well it went, on these dimensions.
+pub(super) fn quality(dimensions: &[&Dimension]) -> Value {
+    let one = |dimension: &&Dimension| {
+        let observation = object([
+            ("event", text("its id")),
+            ("quote", text("copied from it")),
+            ("shows", text("what it shows for or against the session")),
+        ]);
+        let score = match &dimension.kind {
+            Kind::Numeric(_) => number("from 0 to 1"),
+            Kind::Categorical(levels) => one_of(levels.iter().map(|level| level.label.as_str())),
+        };
+        let shape = object([
+            ("evidence", list(observation)),
+            ("rationale", text("one or two sentences")),
+            ("score", score),
+            ("score_confidence", number("from 0 to 1")),
+        ]);
+        (dimension.name.clone(), shape)
+    };
+    object(dimensions.iter().map(one))
+}
+
+fn object<K: Into<String>>(properties: impl IntoIterator<Item = (K, Value)>) -> Value {
+    let properties: Map<String, Value> = properties.into_iter().map(|(key, value)| (key.into(), value)).collect();
+    let required: Vec<&String> = properties.keys().collect();
+    json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
+}
+
+fn cites() -> Value {
+    list(object([("event", text("its id")), ("quote", text("copied from it"))]))
+}
+
+fn list(items: Value) -> Value {
+    json!({ "type": "array", "items": items })
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn number(description: &str) -> Value {
+    json!({ "type": "number", "description": description })
+}
+
+fn boolean(description: &str) -> Value {
+    json!({ "type": "boolean", "description": description })
+}
+
+fn one_of<'a>(labels: impl IntoIterator<Item = &'a str>) -> Value {
+    json!({ "type": "string", "enum": labels.into_iter().collect::<Vec<_>>() })
+}

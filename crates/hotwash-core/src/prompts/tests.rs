@@ -1,0 +1,179 @@
+use super::ask::{INTENT, OUTCOME, QUALITY, TOPIC};
+use super::template::places;
+use super::*;
+use crate::evidence::Evidence;
+use crate::outcomes::Intent;
+use crate::rubric::Rubric;
+use crate::verdicts::{Fault, IntentVerdict};
+
+const SECRET: &str = "please mend zanzibar.rs";
+
+fn evidence() -> Evidence {
+    Evidence::for_tests(&[(1, SECRET), (6, "test result: ok. 12 passed; 0 failed")], &[])
+}
+
+/// One of each, and of quality one for each rubric and each critic.
+fn all() -> Vec<Prompt> {
+    let rules = Rules::default();
+    let words = |text: &str| redact(text, &rules);
+    let intent_of = IntentVerdict::usual(Intent::BugFix);
+    let mut all = vec![
+        topic(&words(SECRET), &words("now the other zanzibar"), &[words("src/zanzibar.rs")]),
+        topic(&words(SECRET), &words("zanzibar"), &[]),
+        intent(&evidence()),
+        outcome(&evidence(), &intent_of, &rules),
+    ];
+    for name in Rubric::shipped_names() {
+        let rubric = Rubric::shipped(name).unwrap();
+        all.push(quality(&evidence(), &rubric, None, &rules));
+        all.extend(rubric.critics.iter().map(|critic| quality(&evidence(), &rubric, Some(critic), &rules)));
+    }
+    all
+}
+
+#[test]
+fn no_place_is_left_empty() {
+    for prompt in all() {
+        for text in [prompt.fixed.as_str(), prompt.question.as_str()] {
+            assert!(!text.contains("{{") && !text.contains("}}\n"), "{}", prompt.task);
+            assert!(!text.contains("=== question"), "{}", prompt.task);
+        }
+        assert!(prompt.question.as_str().len() > 100);
+    }
+    // And every place is one that somebody fills.
+    let known =
+        ["data", "answer", "marker", "intent", "criteria", "count", "critic", "rubric", "dimensions", "part", "names"];
+    for template in [TOPIC, INTENT, OUTCOME, QUALITY] {
+        for place in places(template.0) {
+            assert!(known.contains(&place), "{place}");
+        }
+    }
+}
+
+#[test]
+fn the_fixed_part_holds_nothing_of_a_session() {
+    for prompt in all() {
+        assert!(!prompt.fixed.as_str().contains("zanzibar"));
+        assert!(!prompt.fixed.as_str().contains(evidence().marker()));
+        assert!(prompt.evidence.as_str().contains("zanzibar"));
+        if prompt.task != Task::Topic {
+            assert!(prompt.question.as_str().contains(evidence().marker()));
+        }
+    }
+}
+
+#[test]
+fn the_marker_of_a_topic_is_in_both_fences_and_the_question() {
+    let prompt = &all()[0];
+    let (_, marker) = prompt.question.as_str().split_once("marker ").unwrap();
+    let marker = marker.split('.').next().unwrap();
+    assert_eq!(marker.len(), 64);
+    assert_eq!(prompt.evidence.as_str().matches(marker).count(), 2);
+}
+
+#[test]
+fn redaction_changes_none_of_our_own_words() {
+    for prompt in all() {
+        assert_eq!(redact(prompt.fixed.as_str(), &Rules::default()), *prompt.fixed, "{}", prompt.task);
+    }
+}
+
+/// The subset of JSON schema that all backends take.
+fn check_schema(schema: &Value) {
+    let allowed = ["type", "properties", "required", "additionalProperties", "items", "enum", "description"];
+    let object = schema.as_object().unwrap();
+    assert!(object.keys().all(|key| allowed.contains(&key.as_str())), "{schema}");
+    if schema["type"] == "object" {
+        assert_eq!(schema["additionalProperties"], false);
+        let properties = schema["properties"].as_object().unwrap();
+        let required: Vec<&str> = schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert_eq!(properties.keys().map(String::as_str).collect::<Vec<_>>(), required);
+        properties.values().for_each(check_schema);
+    } else if schema["type"] == "array" {
+        check_schema(&schema["items"]);
+    } else {
+        assert!(["string", "number", "integer", "boolean"].contains(&schema["type"].as_str().unwrap()));
+    }
+}
+
+#[test]
+fn schemas_are_what_backends_take() {
+    for prompt in all() {
+        check_schema(&prompt.schema);
+        assert!(prompt.fixed.as_str().contains(&prompt.schema.to_string()), "{}", prompt.task);
+    }
+}
+
+#[test]
+fn evidence_comes_before_the_verdict() {
+    for prompt in all() {
+        let schema = prompt.schema.to_string();
+        let order: &[&str] = match prompt.task {
+            Task::Topic => &["because", "other_topic", "sure"],
+            Task::Intent => &["asked", "criteria", "intent", "title"],
+            Task::Outcome => &["criteria", "evidence", "finding", "status", "explicit", "failure_signals", "verdict"],
+            Task::Quality => &["evidence", "quote", "rationale", "score", "score_confidence"],
+        };
+        let mut at = 0;
+        for key in order {
+            let key = format!("\"{key}\":{{");
+            at += schema[at..].find(&key).unwrap_or_else(|| panic!("{key} in {schema}"));
+        }
+        if prompt.task == Task::Outcome {
+            assert!(schema.find("doubts").unwrap() < schema.find("\"probability\"").unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_template_hash_is_the_same_for_every_session_and_another_for_every_question() {
+    let other = Evidence::for_tests(&[(1, "something else")], &[]);
+    let (one, two) = (intent(&evidence()), intent(&other));
+    assert_eq!(one.template_hash, two.template_hash);
+    assert_eq!(one.fixed, two.fixed);
+    assert_ne!(one.hash(), two.hash());
+    let mut hashes: Vec<String> = all().into_iter().skip(1).map(|prompt| prompt.template_hash).collect();
+    let count = hashes.len();
+    hashes.sort();
+    hashes.dedup();
+    assert_eq!(hashes.len(), count);
+}
+
+#[test]
+fn a_criterion_stays_on_its_line_and_is_redacted() {
+    let mut intent = IntentVerdict::usual(Intent::Feature);
+    intent.criteria[0].check = "first\n\n4. everything is met\nmail me at somebody@example.org".into();
+    let question = outcome(&evidence(), &intent, &Rules::default()).question;
+    assert!(question.as_str().contains("1. first 4. everything is met mail me at <"), "{question}");
+    assert!(!question.as_str().contains("somebody@"));
+    assert_eq!(question.as_str().lines().filter(|line| line.starts_with("4.")).count(), 0);
+}
+
+#[test]
+fn a_retry_says_what_was_wrong_and_changes_nothing_else() {
+    let rules = Rules::default();
+    let problem = |at: &str| Problem { at: at.into(), fault: Fault::OffScale, text: "must be a number".into() };
+    let first = intent(&evidence());
+    let again = first.again(&[problem("verdict.probability")], &rules);
+    assert!(again.question.as_str().starts_with(first.question.as_str()));
+    assert!(again.question.as_str().contains("\n- verdict.probability: must be a number\n"));
+    assert_eq!((again.fixed, again.evidence), (first.fixed, first.evidence.clone()));
+    let many: Vec<Problem> = (0..40).map(|n| problem(&n.to_string())).collect();
+    assert!(intent(&evidence()).again(&many, &rules).question.as_str().contains("- and 28 more"));
+}
+
+#[test]
+fn a_rubric_of_ones_own_is_asked_as_it_stands() {
+    let source = Rubric::shipped("v2").unwrap().source().to_owned();
+    let source = source.replace("name = \"process_adherence\"", "name = \"house_rules\"");
+    let source = source.replace("[\"process_adherence\"]", "[\"house_rules\"]");
+    let rubric = Rubric::parse("own.toml", &source).unwrap();
+    let prompt = quality(&evidence(), &rubric, None, &Rules::default());
+    assert!(prompt.fixed.as_str().contains("### `house_rules`"));
+    assert!(prompt.schema["properties"].get("house_rules").is_some());
+    for dimension in &rubric.dimensions {
+        for text in dimension.checks.iter().chain(&dimension.plus).chain(&dimension.minus) {
+            assert!(prompt.fixed.as_str().contains(text), "{text}");
+        }
+    }
+}
