@@ -333,7 +333,7 @@ impl Server {
 }
 
 impl Failed {
-    fn plain(error: JudgeError) -> Failed {
+    pub(super) fn plain(error: JudgeError) -> Failed {
         Failed { error, status: None, said: String::new(), unclear: false, setback: None }
     }
 }

@@ -7,6 +7,9 @@
 //! answers, perhaps in another run.
 
 pub mod anthropic;
+pub mod batches;
+#[cfg(test)]
+mod batches_tests;
 pub mod egress;
 pub mod files;
 pub mod http;

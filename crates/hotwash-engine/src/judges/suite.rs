@@ -1,9 +1,11 @@
 //! One set of tests for every backend: what happens on the other side, and what must come of it.
 
-use super::testing::{Does, KEY, Server, network, prompt, says, waited, world};
+use super::batches::Ledger as _;
+use super::testing::{Does, Got, KEY, Server, Shelf, network, prompt, says, waited, world};
 use super::{Answer, Deferred as _, Failing, JudgeError, Key, Live as _, Question, Reply, Stop};
-use super::{anthropic, files, openai};
+use super::{anthropic, batches, files, openai};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const GOOD: &str = r#"{"score":0.5}"#;
@@ -113,24 +115,29 @@ fn check(backend: &str, scene: &Scene, played: &Played) {
 
 /// A server that plays a scene, given how a backend's answers look.
 fn theatre(happens: &'static [Happens], answer: fn(&str, Stop) -> Value) -> Server {
-    let elsewhere = Server::script(Vec::new());
-    Server::start(move |_, n| {
-        let _ = &elsewhere;
-        match happens.get(n).or(happens.last()).copied().unwrap_or(Babbles) {
-            Answers(text, stop) => says(200, &answer(text, stop).to_string()),
-            Fails(status, seconds) => {
-                let error = json!({"error": {"type": "some_error", "message": format!("your key {KEY} is odd")}});
-                let named = seconds.iter().map(|seconds| ("retry-after", seconds.to_string()));
-                let id = [("request-id", "req_1".to_owned())];
-                Does::Says(status, named.chain(id).collect(), error.to_string().into_bytes())
-            }
-            FailsAtLength(status, length) => says(status, &format!("{KEY} ").repeat(length / KEY.len())),
-            Hangs => Does::Hangs,
-            Cuts => Does::Cuts(b"{\"content\":[{\"type\":\"text\",\"text\":\"{".to_vec()),
-            Babbles | IsGone => says(200, "<html>Welcome to the hotel</html>"),
-            Redirects => Does::Says(307, vec![("location", format!("{}/v1/messages", elsewhere.base))], Vec::new()),
+    Server::start(move |got, n| happening(happens, n, got, answer))
+}
+
+/// What a server does when something happens for the `n`th time.
+fn happening(happens: &[Happens], n: usize, got: &Got, answer: fn(&str, Stop) -> Value) -> Does {
+    match happens.get(n).or(happens.last()).copied().unwrap_or(Babbles) {
+        Answers(text, stop) => says(200, &answer(text, stop).to_string()),
+        Fails(status, seconds) => {
+            let error = json!({"error": {"type": "some_error", "message": format!("your key {KEY} is odd")}});
+            let named = seconds.iter().map(|seconds| ("retry-after", seconds.to_string()));
+            let id = [("request-id", "req_1".to_owned())];
+            Does::Says(status, named.chain(id).collect(), error.to_string().into_bytes())
         }
-    })
+        FailsAtLength(status, length) => says(status, &format!("{KEY} ").repeat(length / KEY.len())),
+        Hangs => Does::Hangs,
+        Cuts => Does::Cuts(b"{\"content\":[{\"type\":\"text\",\"text\":\"{".to_vec()),
+        Babbles | IsGone => says(200, "<html>Welcome to the hotel</html>"),
+        Redirects => {
+            // Another host by its name, and this one by its address: it would count a second request.
+            let elsewhere = got.headers["host"].replace("127.0.0.1", "localhost");
+            Does::Says(307, vec![("location", format!("http://{elsewhere}/v1/messages"))], Vec::new())
+        }
+    }
 }
 
 /// The address of a server, or of none where it is gone.
@@ -201,6 +208,52 @@ fn completion(text: &str, stop: Stop) -> Value {
     })
 }
 
+/// What happens, happens when a batch is sent; its results are there at once.
+fn play_batches(happens: &'static [Happens]) -> Played {
+    let posts = AtomicUsize::new(0);
+    let server = Server::start(move |got, _| {
+        if got.method == "POST" {
+            let created = |_: &str, _| json!({"id": "msgbatch_1", "processing_status": "in_progress"});
+            return happening(happens, posts.fetch_add(1, Ordering::SeqCst), got, created);
+        }
+        if got.path.ends_with("/results") {
+            let Some(Answers(text, stop)) = happens.last().copied() else { return says(404, "") };
+            let result = json!({"type": "succeeded", "message": anthropic_message(text, stop)});
+            return says(200, &json!({"custom_id": "0123abcd", "result": result}).to_string());
+        }
+        let list = got.path.contains('?');
+        let ended = json!({"id": "msgbatch_1", "processing_status": "ended"});
+        says(200, &if list { json!({"data": [], "has_more": false}) } else { ended }.to_string())
+    });
+    let (world, heard) = world();
+    let ledger = Shelf::default();
+    let config =
+        batches::Config { base: address(&server, happens), network: network(), ..batches::Config::new(Key::new(KEY)) };
+    let judge = batches::Batches::new(config, &ledger, world.clone()).unwrap();
+    let prompt = prompt();
+    let question = Question { id: "0123abcd", name: "s1.quality", prompt: &prompt, model: "claude-haiku-5-5" };
+    let mut result = None;
+    let round = judge.round(&[question], &mut |id, answer| {
+        assert_eq!(id, question.id);
+        assert!(result.is_none(), "told twice");
+        result = match answer {
+            Answer::Reply(reply) => {
+                assert!(reply.batch);
+                Some(Ok(reply))
+            }
+            Answer::Failed(error) => Some(Err(error)),
+            Answer::Waits => None,
+        };
+    });
+    if let Err(error) = round {
+        result = Some(Err(error));
+    }
+    let posts = server.got().iter().filter(|got| got.method == "POST").count();
+    assert!(ledger.open().unwrap().is_empty(), "{happens:?}");
+    let told = heard.0.lock().unwrap().len();
+    Played { result, asked: posts, told, waited: waited(&world) }
+}
+
 /// Somebody answers in a folder between rounds; nobody is asked over a network.
 fn play_files(happens: &'static [Happens]) -> Played {
     let folder = tempfile::tempdir().unwrap();
@@ -261,6 +314,13 @@ fn the_messages_api() {
 fn servers_that_speak_like_openai() {
     for scene in SCENES {
         check("openai", scene, &play_openai(scene.1));
+    }
+}
+
+#[test]
+fn batches_of_messages() {
+    for scene in SCENES {
+        check("anthropic-batch", scene, &play_batches(scene.1));
     }
 }
 

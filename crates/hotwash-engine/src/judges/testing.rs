@@ -1,5 +1,6 @@
 //! What tests of backends stand on: a clock that does not wait, a server that follows a script, and a prompt.
 
+use super::batches::{Ledger, OpenBatch};
 use super::egress::{Egress, Sending};
 use super::http::Network;
 use super::{Clock, World};
@@ -60,6 +61,39 @@ pub(super) fn waited(world: &World) -> Duration {
 /// Limits that make a test of a timeout short.
 pub(super) fn network() -> Network {
     Network { call: Duration::from_millis(400), ..Network::default() }
+}
+
+/// A ledger of batches that lasts as long as the test.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    pub(super) open: Mutex<Vec<OpenBatch>>,
+    /// The run dies after a batch was sent and before that is written down.
+    pub(super) dies_after_sending: bool,
+}
+
+impl Ledger for Shelf {
+    fn open(&self) -> Result<Vec<OpenBatch>, String> {
+        Ok(self.open.lock().unwrap().clone())
+    }
+
+    fn submitting(&self, batch: &OpenBatch) -> Result<(), String> {
+        self.open.lock().unwrap().push(batch.clone());
+        Ok(())
+    }
+
+    fn submitted(&self, token: &str, batch: &str) -> Result<(), String> {
+        if self.dies_after_sending {
+            return Err("dead".into());
+        }
+        let mut open = self.open.lock().unwrap();
+        open.iter_mut().filter(|open| open.token == token).for_each(|open| open.batch = Some(batch.to_owned()));
+        Ok(())
+    }
+
+    fn finished(&self, token: &str) -> Result<(), String> {
+        self.open.lock().unwrap().retain(|open| open.token != token);
+        Ok(())
+    }
 }
 
 /// A prompt of three words.
@@ -126,11 +160,6 @@ impl Server {
             }
         });
         Server { base, got }
-    }
-
-    /// Does one thing after the other, and then says that it was asked too often.
-    pub(super) fn script(steps: Vec<Does>) -> Server {
-        Server::start(move |_, n| steps.get(n).cloned().unwrap_or_else(|| says(418, "asked too often")))
     }
 
     /// What it got so far.
