@@ -6,6 +6,24 @@
 //! Two kinds: a [`Live`] judge answers while one waits; a [`Deferred`] one takes a round of questions and has some of the
 //! answers, perhaps in another run.
 
+pub mod anthropic;
+pub mod batches;
+#[cfg(test)]
+mod batches_tests;
+pub mod egress;
+pub mod files;
+pub mod http;
+pub mod openai;
+pub mod retry;
+mod schema;
+#[cfg(test)]
+mod suite;
+#[cfg(test)]
+mod testing;
+mod world;
+
+pub use world::{Clock, Key, SystemClock, World};
+
 use hotwash_core::prompts::Prompt;
 use hotwash_core::sessions::Usage;
 
@@ -59,6 +77,8 @@ pub struct Reply {
     pub usage: Option<Usage>,
     /// What the backend says it cost, in dollars, where it does.
     pub dollars: Option<f64>,
+    /// It came out of a batch, where tokens cost half.
+    pub batch: bool,
     /// How many requests were made, failed ones included.
     pub requests: u32,
 }
@@ -128,6 +148,13 @@ pub enum Failing {
     Expired,
     /// The run was stopped.
     Stopped,
+}
+
+impl JudgeError {
+    /// A failure before anything was asked.
+    fn before(kind: Failing, message: impl Into<String>) -> JudgeError {
+        JudgeError { kind, message: message.into(), requests: 0 }
+    }
 }
 
 impl Failing {

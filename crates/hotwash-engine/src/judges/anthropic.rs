@@ -1,0 +1,273 @@
+//! The Messages API of Anthropic: one request, one answer.
+
+use super::http::{Failed, Headers, Network, Request, Server};
+use super::{Failing, JudgeError, Key, Live, Reply, Stop, World, schema};
+use hotwash_core::prompts::Prompt;
+use hotwash_core::sessions::Usage;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Where the API is.
+pub const BASE: &str = "https://api.anthropic.com";
+const VERSION: &str = "2023-06-01";
+
+/// How to reach the API.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it is: [`BASE`], or a proxy for it.
+    pub base: String,
+    /// The key.
+    pub key: Key,
+    /// Several critics read the same evidence, so that caching it pays.
+    pub several_critics: bool,
+    /// Limits.
+    pub network: Network,
+}
+
+/// What a model is asked with. Each has less than the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    /// Held to a schema, with little effort.
+    Effort,
+    /// Held to a schema.
+    Schema,
+    /// Asked for JSON in words.
+    Words,
+}
+
+impl Form {
+    /// What to begin with.
+    pub(super) fn of(model: &str) -> Form {
+        if takes_effort(model) { Form::Effort } else { Form::Schema }
+    }
+
+    /// What to try after a refusal, if that is what was refused.
+    fn after(self, failed: &Failed) -> Option<Form> {
+        if failed.status != Some(400) || failed.error.kind != Failing::Rejected {
+            return None;
+        }
+        let says = |words: &[&str]| words.iter().any(|word| failed.said.contains(word));
+        match self {
+            Form::Effort if says(&["effort"]) => Some(Form::Schema),
+            Form::Effort | Form::Schema
+                if says(&[
+                    "output_config",
+                    "output_format",
+                    "schema",
+                    "structured",
+                    "extra inputs",
+                    "unknown",
+                    "unexpected",
+                ]) =>
+            {
+                Some(Form::Words)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Models of which it is known that they take an effort: those of generation 5, and the last ones of 4.
+fn takes_effort(model: &str) -> bool {
+    let mut parts = model.strip_prefix("claude-").unwrap_or_default().split('-');
+    let family = parts.next().unwrap_or_default();
+    // A date is no version.
+    let mut number = || parts.next().and_then(|part| part.parse::<u32>().ok()).filter(|number| *number < 100);
+    // The third generation named its version before its family.
+    let named = family.starts_with(|c: char| c.is_ascii_alphabetic());
+    let version = (family, number(), number().unwrap_or(0));
+    named && matches!(version, (_, Some(5..), _) | ("opus", Some(4), 5..) | ("sonnet", Some(4), 6..))
+}
+
+/// How long what is sent is kept in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Caching {
+    /// Five minutes; the evidence too, if so.
+    Short { evidence: bool },
+    /// An hour, because a batch takes its time; the evidence too, if so.
+    Long { evidence: bool },
+}
+
+/// What is asked, as the API takes it.
+pub(super) fn params(prompt: &Prompt, model: &str, form: Form, caching: Caching) -> Value {
+    let (cache, evidence_too) = match caching {
+        Caching::Short { evidence } => (json!({"type": "ephemeral"}), evidence),
+        Caching::Long { evidence } => (json!({"type": "ephemeral", "ttl": "1h"}), evidence),
+    };
+    let block = |text: &str, cached: bool| {
+        let mut block = json!({"type": "text", "text": text});
+        if cached {
+            block["cache_control"] = cache.clone();
+        }
+        block
+    };
+    let question = match form {
+        Form::Words => format!("{}\n\n{}", prompt.question, schema::in_words(&prompt.schema)),
+        Form::Effort | Form::Schema => prompt.question.to_string(),
+    };
+    let mut content = Vec::new();
+    // The API refuses empty text.
+    if !prompt.evidence.as_str().trim().is_empty() {
+        content.push(block(prompt.evidence.as_str(), evidence_too));
+    }
+    content.push(block(&question, false));
+    let mut params = json!({
+        "model": model,
+        "max_tokens": prompt.max_output_tokens,
+        "messages": [{"role": "user", "content": content}],
+    });
+    if !prompt.fixed.as_str().trim().is_empty() {
+        params["system"] = json!([block(prompt.fixed.as_str(), true)]);
+    }
+    if form != Form::Words {
+        params["output_config"] = json!({"format": {"type": "json_schema", "schema": schema::plain(&prompt.schema)}});
+    }
+    if form == Form::Effort {
+        params["output_config"]["effort"] = json!("low");
+    }
+    params
+}
+
+/// The headers of every request.
+pub(super) fn headers(key: &Key) -> Headers {
+    Headers(vec![("x-api-key", key.expose().to_owned()), ("anthropic-version", VERSION.to_owned())])
+}
+
+/// A message, as the API gives it; none if it is not one.
+pub(super) fn reply(message: &Value, model: &str) -> Option<Reply> {
+    let blocks = message.get("content")?.as_array()?;
+    let texts = blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str());
+    let stop = match message["stop_reason"].as_str() {
+        Some("refusal") => Stop::Refusal,
+        Some("max_tokens" | "model_context_window_exceeded") => Stop::MaxTokens,
+        _ => Stop::End,
+    };
+    Some(Reply {
+        text: texts.collect(),
+        stop,
+        model: message["model"].as_str().unwrap_or(model).to_owned(),
+        usage: message.get("usage").and_then(usage),
+        dollars: None,
+        batch: false,
+        requests: 1,
+    })
+}
+
+/// Tokens, as the API counts them.
+pub(super) fn usage(usage: &Value) -> Option<Usage> {
+    let count = |value: &Value| value.as_u64().unwrap_or(0);
+    usage.get("output_tokens")?;
+    Some(Usage {
+        input: count(&usage["input_tokens"]),
+        cache_write: count(&usage["cache_creation_input_tokens"]),
+        cache_write_1h: count(&usage["cache_creation"]["ephemeral_1h_input_tokens"]),
+        cache_read: count(&usage["cache_read_input_tokens"]),
+        output: count(&usage["output_tokens"]),
+        fast: usage["speed"] == "fast",
+    })
+}
+
+/// The key must be there before anything is asked.
+pub(super) fn check(key: &Key) -> Result<(), JudgeError> {
+    if key.is_empty() {
+        return Err(JudgeError::before(
+            Failing::Denied,
+            "there is no key for the Anthropic API; set ANTHROPIC_API_KEY",
+        ));
+    }
+    Ok(())
+}
+
+/// The Messages API as a judge.
+#[derive(Debug)]
+pub struct Anthropic {
+    server: Server,
+    headers: Headers,
+    caching: Caching,
+    forms: Mutex<HashMap<String, Form>>,
+}
+
+impl Anthropic {
+    /// A judge; sends nothing yet.
+    pub fn new(config: Config, world: World) -> Result<Anthropic, JudgeError> {
+        check(&config.key)?;
+        Ok(Anthropic {
+            headers: headers(&config.key),
+            caching: Caching::Short { evidence: config.several_critics },
+            forms: Mutex::default(),
+            server: Server::new(&config.base, Some(config.key), config.network, world)?,
+        })
+    }
+
+    /// The bytes that are sent.
+    pub fn body(&self, prompt: &Prompt, model: &str) -> Vec<u8> {
+        self.body_in(prompt, model, self.form(model))
+    }
+
+    fn body_in(&self, prompt: &Prompt, model: &str, form: Form) -> Vec<u8> {
+        params(prompt, model, form, self.caching).to_string().into_bytes()
+    }
+
+    fn form(&self, model: &str) -> Form {
+        let forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        forms.get(model).copied().unwrap_or_else(|| Form::of(model))
+    }
+}
+
+impl Live for Anthropic {
+    fn reply(&self, prompt: &Prompt, model: &str) -> Result<Reply, JudgeError> {
+        let mut form = self.form(model);
+        let mut before = 0;
+        loop {
+            let body = self.body_in(prompt, model, form);
+            let request = Request { path: "/v1/messages", headers: &self.headers, body: Some(&body) };
+            let answered = match self.server.ask(request) {
+                Ok(answered) => answered,
+                Err(failed) => match form.after(&failed) {
+                    Some(next) => {
+                        before += failed.error.requests;
+                        form = next;
+                        continue;
+                    }
+                    None => {
+                        let requests = before + failed.error.requests;
+                        return Err(JudgeError { requests, ..failed.error });
+                    }
+                },
+            };
+            let requests = before + answered.requests;
+            if before > 0 {
+                self.forms.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), form);
+            }
+            let message: Option<Value> = serde_json::from_slice(&answered.body).ok();
+            let reply = message.as_ref().and_then(|message| reply(message, model));
+            let reply = reply.ok_or_else(|| self.server.garbled("something that is no message", requests))?;
+            return Ok(Reply { requests, ..reply });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effort_is_for_those_who_take_it() {
+        for (model, takes) in [
+            ("claude-haiku-5-5", true),
+            ("claude-sonnet-5", true),
+            ("claude-fable-5-2", true),
+            ("claude-opus-4-8", true),
+            ("claude-opus-4-5-20251101", true),
+            ("claude-sonnet-4-6", true),
+            ("claude-sonnet-4-5", false),
+            ("claude-haiku-4-5-20251001", false),
+            ("claude-opus-4-20250514", false),
+            ("claude-3-5-haiku", false),
+            ("sonnet", false),
+        ] {
+            assert_eq!(takes_effort(model), takes, "{model}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What leaves the machine is told before it leaves: when, where to, how much, and its hash.
+
+use super::{Failing, JudgeError, World};
+use hotwash_core::sessions::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+/// One request that is about to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// When.
+    pub at: Timestamp,
+    /// Where to: a host with its port, or the program that is handed it.
+    pub host: String,
+    /// The bytes of its body.
+    pub bytes: u64,
+    /// The hash of its body.
+    pub sha256: String,
+}
+
+/// Hears of every request before it is sent.
+pub trait Egress: Send + Sync {
+    /// Takes note. What cannot be noted is not sent: an error says why.
+    fn sending(&self, request: &Sending) -> Result<(), String>;
+}
+
+/// Tells of a body that is about to be sent.
+pub(super) fn tell(world: &World, host: &str, parts: &[&[u8]]) -> Result<(), JudgeError> {
+    let bytes = parts.iter().map(|part| part.len() as u64).sum();
+    let request = Sending { at: world.clock.now(), host: host.to_owned(), bytes, sha256: sha256(parts) };
+    world.egress.sending(&request).map_err(|error| {
+        let message = format!("nothing was sent to {host}, because the log of what is sent cannot be written: {error}");
+        JudgeError::before(Failing::Stopped, message)
+    })
+}
+
+/// The hash of some bytes, in hexadecimal.
+pub(super) fn sha256(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

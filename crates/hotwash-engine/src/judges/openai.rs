@@ -1,0 +1,217 @@
+//! Servers that speak like OpenAI's: OpenAI, Ollama, llama.cpp, vLLM, and many between.
+//!
+//! They differ in what they take. What one refuses is left out, step by step, and remembered for the model.
+
+use super::http::{Failed, Headers, Network, Request, Server};
+use super::{Failing, JudgeError, Key, Live, Reply, Stop, World, schema};
+use hotwash_core::prompts::Prompt;
+use hotwash_core::sessions::Usage;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// How to reach the server.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it is, with its version: `https://api.openai.com/v1`, `http://localhost:11434/v1`.
+    pub base: String,
+    /// The key; local servers want none.
+    pub key: Option<Key>,
+    /// The temperature, for models that take one.
+    pub temperature: Option<f64>,
+    /// Limits.
+    pub network: Network,
+}
+
+/// How an answer's form is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Schema,
+    Object,
+    Words,
+}
+
+/// What a model takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Form {
+    format: Format,
+    /// The limit has its old name, `max_tokens`.
+    old_limit: bool,
+    temperature: bool,
+}
+
+impl Form {
+    /// What to begin with.
+    const FIRST: Form = Form { format: Format::Schema, old_limit: false, temperature: true };
+
+    /// What to leave out after a refusal; none if nothing is left that could have been refused.
+    fn after(self, status: Option<u16>, kind: Failing, said: &str) -> Option<Form> {
+        if !matches!(status, Some(200 | 400 | 422 | 501)) || matches!(kind, Failing::TooLarge | Failing::Exhausted) {
+            return None;
+        }
+        if !self.old_limit && said.contains("max_completion_tokens") {
+            return Some(Form { old_limit: true, ..self });
+        }
+        if self.temperature && said.contains("temperature") {
+            return Some(Form { temperature: false, ..self });
+        }
+        match self.format {
+            Format::Schema => Some(Form { format: Format::Object, ..self }),
+            Format::Object => Some(Form { format: Format::Words, ..self }),
+            // Servers that do not say what they refuse.
+            Format::Words if !self.old_limit => Some(Form { old_limit: true, ..self }),
+            Format::Words => None,
+        }
+    }
+}
+
+/// A server that speaks like OpenAI's, as a judge.
+#[derive(Debug)]
+pub struct OpenAi {
+    server: Server,
+    headers: Headers,
+    temperature: Option<f64>,
+    forms: Mutex<HashMap<String, Form>>,
+}
+
+impl OpenAi {
+    /// A judge; sends nothing yet.
+    pub fn new(config: Config, world: World) -> Result<OpenAi, JudgeError> {
+        let key = config.key.filter(|key| !key.is_empty());
+        let bearer = key.iter().map(|key| ("authorization", format!("Bearer {}", key.expose())));
+        Ok(OpenAi {
+            headers: Headers(bearer.collect()),
+            temperature: config.temperature,
+            forms: Mutex::default(),
+            server: Server::new(&config.base, key, config.network, world)?,
+        })
+    }
+
+    /// The bytes that are sent.
+    pub fn body(&self, prompt: &Prompt, model: &str) -> Vec<u8> {
+        self.body_in(prompt, model, self.form(model))
+    }
+
+    fn body_in(&self, prompt: &Prompt, model: &str, form: Form) -> Vec<u8> {
+        // A server that takes objects still has to be told which.
+        let user = match form.format {
+            Format::Schema => prompt.user(),
+            Format::Object | Format::Words => format!("{}\n\n{}", prompt.user(), schema::in_words(&prompt.schema)),
+        };
+        let mut body = json!({
+            "model": model,
+            "messages": [{"role": "system", "content": prompt.fixed.as_str()}, {"role": "user", "content": user}],
+        });
+        body[if form.old_limit { "max_tokens" } else { "max_completion_tokens" }] = json!(prompt.max_output_tokens);
+        if let Some(temperature) = self.temperature.filter(|_| form.temperature) {
+            body["temperature"] = json!(temperature);
+        }
+        match form.format {
+            Format::Schema => {
+                let plain = schema::plain(&prompt.schema);
+                let strict = schema::requires_all(&plain);
+                let schema = json!({"name": schema::name(prompt), "schema": plain, "strict": strict});
+                body["response_format"] = json!({"type": "json_schema", "json_schema": schema});
+            }
+            Format::Object => body["response_format"] = json!({"type": "json_object"}),
+            Format::Words => {}
+        }
+        body.to_string().into_bytes()
+    }
+
+    fn form(&self, model: &str) -> Form {
+        let forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        forms.get(model).copied().unwrap_or(Form { temperature: self.temperature.is_some(), ..Form::FIRST })
+    }
+
+    /// Asks in one form. Some servers say success and answer with an error.
+    fn ask(&self, body: &[u8], model: &str) -> Result<Reply, Refusal> {
+        let request = Request { path: "/chat/completions", headers: &self.headers, body: Some(body) };
+        let answered = self.server.ask(request)?;
+        let requests = answered.requests;
+        let value: Option<Value> = serde_json::from_slice(&answered.body).ok();
+        if let Some(error) = value.as_ref().and_then(|value| value.get("error")).filter(|error| !error.is_null()) {
+            let said = super::http::shown(&error.to_string());
+            let kind = super::http::failing(400, &said.to_lowercase());
+            let message = format!("{} answered with an error: {said}", self.server.host());
+            let error = JudgeError { kind, message, requests };
+            return Err(Refusal { error, status: Some(200), said: said.to_lowercase() });
+        }
+        let reply = value.as_ref().and_then(|value| reply(value, model));
+        let garbled = || self.server.garbled("something that is no completion", requests);
+        let reply = reply.ok_or_else(|| Refusal { error: garbled(), status: None, said: String::new() })?;
+        Ok(Reply { requests, ..reply })
+    }
+}
+
+struct Refusal {
+    error: JudgeError,
+    status: Option<u16>,
+    said: String,
+}
+
+impl From<Failed> for Refusal {
+    fn from(failed: Failed) -> Refusal {
+        Refusal { error: failed.error, status: failed.status, said: failed.said }
+    }
+}
+
+impl Live for OpenAi {
+    fn reply(&self, prompt: &Prompt, model: &str) -> Result<Reply, JudgeError> {
+        let mut form = self.form(model);
+        let mut before = 0;
+        let mut first: Option<JudgeError> = None;
+        loop {
+            match self.ask(&self.body_in(prompt, model, form), model) {
+                Ok(reply) => {
+                    self.forms.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), form);
+                    return Ok(Reply { requests: reply.requests + before, ..reply });
+                }
+                Err(refusal) => {
+                    before += refusal.error.requests;
+                    let next = form.after(refusal.status, refusal.error.kind, &refusal.said);
+                    // The first refusal is of what was meant to be asked, and says most.
+                    let rejected = refusal.error.kind == Failing::Rejected;
+                    let error = first.take().filter(|_| rejected).unwrap_or(refusal.error);
+                    let Some(next) = next else { return Err(JudgeError { requests: before, ..error }) };
+                    first = Some(error);
+                    form = next;
+                }
+            }
+        }
+    }
+}
+
+/// A completion, as servers give it; none if it is not one.
+fn reply(value: &Value, model: &str) -> Option<Reply> {
+    let choice = value.get("choices")?.get(0)?;
+    let message = choice.get("message")?;
+    let refusal = message["refusal"].as_str().filter(|refusal| !refusal.is_empty());
+    let text = match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        _ => String::new(),
+    };
+    let stop = match choice["finish_reason"].as_str() {
+        _ if refusal.is_some() => Stop::Refusal,
+        Some("content_filter") => Stop::Refusal,
+        Some("length") => Stop::MaxTokens,
+        _ => Stop::End,
+    };
+    Some(Reply {
+        text: refusal.map_or(text, str::to_owned),
+        stop,
+        model: value["model"].as_str().unwrap_or(model).to_owned(),
+        usage: value.get("usage").and_then(usage),
+        dollars: None,
+        batch: false,
+        requests: 1,
+    })
+}
+
+fn usage(usage: &Value) -> Option<Usage> {
+    let prompt = usage.get("prompt_tokens")?.as_u64()?;
+    let cached = usage["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0).min(prompt);
+    let output = usage["completion_tokens"].as_u64().unwrap_or(0);
+    Some(Usage { input: prompt - cached, cache_read: cached, output, ..Usage::default() })
+}

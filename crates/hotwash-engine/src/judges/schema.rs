@@ -1,0 +1,117 @@
+//! JSON schemas as services take them. What they do not take is left out; the answer is checked against the whole schema
+//! anyway.
+
+use super::egress::sha256;
+use hotwash_core::prompts::Prompt;
+use serde_json::{Map, Value};
+
+/// Words about bounds, which services that hold a model to a schema refuse.
+const BOUNDS: [&str; 12] = [
+    "$schema",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "uniqueItems",
+];
+
+/// The schema without bounds, and with objects that take no further keys.
+pub(super) fn plain(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let mut plain = Map::new();
+            for (key, value) in fields {
+                let value = match key.as_str() {
+                    _ if BOUNDS.contains(&key.as_str()) => continue,
+                    "minItems" if value.as_u64().is_none_or(|items| items > 1) => continue,
+                    "enum" | "const" | "default" | "examples" | "required" => value.clone(),
+                    "properties" | "$defs" | "definitions" => named(value),
+                    _ => self::plain(value),
+                };
+                plain.insert(key.clone(), value);
+            }
+            if fields.get("type").is_some_and(|kind| kind == "object") || fields.contains_key("properties") {
+                plain.insert("additionalProperties".into(), Value::Bool(false));
+            }
+            Value::Object(plain)
+        }
+        Value::Array(items) => Value::Array(items.iter().map(plain).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Schemas by names, which may be anything.
+fn named(schemas: &Value) -> Value {
+    match schemas {
+        Value::Object(fields) => fields.iter().map(|(name, schema)| (name.clone(), plain(schema))).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Every key of every object is required, which is what strictness asks for.
+pub(super) fn requires_all(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => {
+            let required = |name: &String| {
+                let list = fields.get("required").and_then(Value::as_array);
+                list.is_some_and(|list| list.iter().any(|item| item == name))
+            };
+            let properties = fields.get("properties").and_then(Value::as_object);
+            properties.is_none_or(|properties| properties.keys().all(required)) && fields.values().all(requires_all)
+        }
+        Value::Array(items) => items.iter().all(requires_all),
+        _ => true,
+    }
+}
+
+/// A name for the schema of a prompt, in the letters that services take.
+pub(super) fn name(prompt: &Prompt) -> String {
+    let name = format!("{}_{}", prompt.task, prompt.critic);
+    let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' });
+    letters.take(64).collect::<String>().trim_matches('_').to_owned()
+}
+
+/// How to ask for JSON in words, of a service that cannot be held to a schema.
+pub(super) fn in_words(schema: &Value) -> String {
+    format!("Answer with one JSON object and nothing else. It must follow this JSON schema:\n{schema}")
+}
+
+/// A number from a prompt, to spread waits by.
+pub(super) fn seed(body: &[u8]) -> u64 {
+    u64::from_str_radix(sha256(&[body]).get(..16).unwrap_or_default(), 16).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn bounds_go_and_names_stay() {
+        let schema = json!({
+            "$schema": "x", "type": "object", "required": ["minimum", "list"],
+            "properties": {
+                "minimum": {"type": "number", "minimum": 0, "maximum": 1},
+                "list": {"type": "array", "minItems": 3, "maxItems": 8, "items": {"type": "object", "properties": {"a": {"enum": ["maximum"]}}}},
+                "one": {"type": "array", "minItems": 1},
+            },
+        });
+        let expected = json!({
+            "type": "object", "required": ["minimum", "list"], "additionalProperties": false,
+            "properties": {
+                "minimum": {"type": "number"},
+                "list": {"type": "array", "items": {"type": "object", "additionalProperties": false, "properties": {"a": {"enum": ["maximum"]}}}},
+                "one": {"type": "array", "minItems": 1},
+            },
+        });
+        assert_eq!(plain(&schema), expected);
+        assert!(!requires_all(&schema));
+        assert!(requires_all(&json!({"properties": {"a": {"type": "string"}}, "required": ["a"]})));
+    }
+}
