@@ -4,6 +4,22 @@
 //! [`Record`] that comes of it is rendered three ways: [`Record::requests`] for the task that sees the person's words
 //! only, [`Record::whole`] for the one that decides the outcome from a single piece, and [`Record::chunks`] for quality.
 
+pub mod chunks;
+mod greens;
+mod input;
+mod net;
+mod produced;
+mod record;
+mod render;
+mod shorten;
+mod table;
+#[cfg(test)]
+mod testing;
+pub mod tokens;
+mod tripwire;
+
+pub use record::{About, Record, Recorder, SubagentNote};
+
 use crate::redaction::Redacted;
 use crate::sessions::EventId;
 use std::collections::BTreeMap;

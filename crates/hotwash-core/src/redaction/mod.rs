@@ -12,6 +12,7 @@
 mod anchors;
 mod base64;
 mod bytes;
+mod clean;
 mod compose;
 mod contacts;
 mod facts;
@@ -32,10 +33,11 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+pub use clean::{MARK_WEIGHT, is_hidden, redact_visible, weight};
 pub use compose::{Compose, Plain};
 pub use facts::redact_facts;
 pub use placeholder::Kind;
-pub use rules::{Machine, Rules};
+pub use rules::{Machine, Mark, Marker, Rules};
 
 use placeholder::placeholder;
 use scan::{Hit, in_order, scan};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Mutex;
 
+use sha2::{Digest, Sha256};
+
 use super::anchors::{Anchors, Case, Word};
 use super::facts::Vocabulary;
 use super::keywords::{KEYWORDS, Keyword};
@@ -107,6 +109,42 @@ impl Rules {
         }
         let anchors = Anchors::new(words.iter().map(|(text, case)| Word { text, case: *case }));
         Rules { anchors, kinds, key, vocabulary: Mutex::default() }
+    }
+
+    /// Makes marks with the key of these rules.
+    pub fn marker(&self) -> Marker {
+        Marker(self.key)
+    }
+}
+
+/// Makes marks for texts that nobody can guess who does not have the key.
+#[derive(Clone)]
+pub struct Marker([u8; 32]);
+
+impl fmt::Debug for Marker {
+    /// Says nothing: the key is a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Marker").finish_non_exhaustive()
+    }
+}
+
+impl Marker {
+    /// The mark of a text: the same for the same text.
+    pub fn mark(&self, text: &str) -> Mark {
+        let inner = Sha256::new().chain_update(self.0).chain_update(b"mark").chain_update(text).finalize();
+        let outer = Sha256::new().chain_update(self.0).chain_update(inner).finalize();
+        Mark(outer.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+/// 128 bits in hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark(String);
+
+impl Mark {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 /// Something that a command does. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(crate) enum Deed {
     /// A commit; in place of the last one where it amends it.
     Commit { amends: bool },
     /// Commits that are named are undone.
@@ -29,7 +29,7 @@ pub(super) enum Deed {
 }
 
 /// Whether a command may do any of it: a cheap look that is never wrong about a no.
-pub(super) fn may_act(command: &str) -> bool {
+pub(crate) fn may_act(command: &str) -> bool {
     let command = command.as_bytes();
     let mut git = false;
     for space in memchr::memchr_iter(b' ', command) {
@@ -44,7 +44,7 @@ pub(super) fn may_act(command: &str) -> bool {
 }
 
 /// What a command does when it is run in a folder.
-pub(super) fn deeds(command: &str, cwd: &str) -> Vec<Deed> {
+pub(crate) fn deeds(command: &str, cwd: &str) -> Vec<Deed> {
     let mut deeds = Vec::new();
     let mut cwd = Cow::Borrowed(cwd);
     let mut may_not_run = false;
@@ -74,7 +74,7 @@ pub(super) fn commits_shown(output: &str) -> Vec<(Option<CommitId>, &str)> {
 }
 
 /// Whether git says that it could not do it. The exit code is often lost in a pipe.
-pub(super) fn refused(output: &str) -> bool {
+pub(crate) fn refused(output: &str) -> bool {
     let says =
         |line: &str| line.starts_with("error: ") || line.starts_with("fatal: ") || line.starts_with("CONFLICT (");
     output.lines().any(|line| says(line.trim_start()))

@@ -28,11 +28,13 @@ mod lines;
 mod repository;
 mod rule;
 
+pub(crate) use acts::{Deed, deeds, may_act, refused};
 pub(crate) use changes::Changes;
 pub use encoding::Unreadable;
 pub use fingerprint::{
     ACTS_KEPT, Act, Added, CommitId, FileChange, Fingerprint, LINES_KEPT, LineChange, Subject, What,
 };
 pub use lines::{Line, each_line};
+pub(crate) use repository::absolute;
 pub use repository::{FileKey, repository, within, working_tree};
 pub use rule::{Placed, Revert, Rework, Settings, Taken, affected, rework};

@@ -52,7 +52,7 @@ pub(super) fn tree_key(cwd: &str) -> u64 {
 }
 
 /// A path made absolute, with `.` and `..` resolved as far as words go. Nobody asks the disk.
-pub(super) fn absolute<'p>(cwd: &str, path: &'p str) -> Cow<'p, str> {
+pub(crate) fn absolute<'p>(cwd: &str, path: &'p str) -> Cow<'p, str> {
     let steps = |part: &str| part.is_empty() || part == "." || part == "..";
     if let Some(rooted) = path.strip_prefix('/')
         && !rooted.split('/').any(steps)

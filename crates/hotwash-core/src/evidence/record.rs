@@ -1,0 +1,422 @@
+//! Keeps of each event what a judge may need: redacted as a whole, then cleaned, then cut to a length.
+
+use super::greens::{self, Green, Log};
+use super::input::{self, Asked};
+use super::produced::{Files, Produced};
+use super::shorten::Class;
+use super::{Alarm, table, tripwire};
+use crate::facts::calls::{Calls, KeyMap, KeySet};
+use crate::facts::{Facts, OpenCall, Status, Step};
+use crate::redaction::{Marker, Redacted, Rules, redact, redact_visible};
+use crate::sessions::{ApiError, Compaction, Event, EventId, Key, Kind, Outcome, Tool};
+use crate::shell;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How much of an event is kept, by weight.
+const KEPT: usize = 60_000;
+/// How much of what the client said is kept.
+const CLIENT_KEPT: usize = 2_000;
+
+/// One thing on the timeline.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) id: EventId,
+    pub(super) turn: usize,
+    pub(super) what: What,
+    /// Its words, cut to what is kept.
+    pub(super) text: Redacted<String>,
+    /// How many characters there were.
+    pub(super) chars: usize,
+    pub(super) class: Class,
+    pub(super) by_subagent: bool,
+}
+
+/// What a thing on the timeline is.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// Words that open a turn or steer it: the person's, or a parent agent's.
+    Request(&'static str),
+    /// Something else that the person did.
+    Person(&'static str),
+    /// Prose by the agent.
+    Says,
+    /// A call.
+    Call {
+        tool: Redacted<String>,
+        /// The file that it changes, among those that were made.
+        file: Option<usize>,
+        /// Where its result is, among the items.
+        result: Option<usize>,
+        message: Key,
+    },
+    /// What came of one.
+    Result {
+        /// Its place among the items.
+        call: Option<usize>,
+        status: Status,
+        /// Its words only repeat what the call says.
+        echo: bool,
+    },
+    /// Something that happened.
+    Note(&'static str),
+}
+
+/// A subagent that worked for the session, as its own session tells it.
+#[derive(Clone, Debug)]
+pub struct SubagentNote {
+    /// What it was asked to do.
+    pub title: Redacted<String>,
+    /// What kind of agent it is.
+    pub kind: Redacted<String>,
+    /// What it came to.
+    pub summary: Redacted<String>,
+}
+
+/// What is known of a session beside its events.
+#[derive(Clone, Debug)]
+pub struct About<'a> {
+    /// Its facts.
+    pub facts: &'a Facts,
+    /// Its subagents.
+    pub subagents: Vec<SubagentNote>,
+}
+
+/// Keeps what a judge may need of a session while its events go by in order.
+#[derive(Debug)]
+pub struct Recorder<'r> {
+    rules: &'r Rules,
+    calls: Calls,
+    items: Vec<Item>,
+    turn: usize,
+    cwd: Option<String>,
+    /// Calls whose result has not come: their places, and what they ask for.
+    open: KeyMap<Key, (usize, Option<Asked>)>,
+    /// Hashes of what was said, to tell queued words that were delivered.
+    said: KeySet<u64>,
+    queued: Vec<(u64, Item)>,
+    commands: Vec<(usize, u64)>,
+    diff: Option<usize>,
+    last_run: Option<usize>,
+    files: Files,
+    log: Log,
+    alarms: Vec<Alarm>,
+    prompted: bool,
+}
+
+impl<'r> Recorder<'r> {
+    /// Nothing yet.
+    pub fn new(rules: &'r Rules) -> Self {
+        Recorder {
+            rules,
+            calls: Calls::default(),
+            items: Vec::new(),
+            turn: 0,
+            cwd: None,
+            open: KeyMap::default(),
+            said: KeySet::default(),
+            queued: Vec::new(),
+            commands: Vec::new(),
+            diff: None,
+            last_run: None,
+            files: Files::default(),
+            log: Log::default(),
+            alarms: Vec::new(),
+            prompted: false,
+        }
+    }
+
+    /// Looks at the next event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        if self.cwd.is_none() && !event.origin.cwd.is_empty() {
+            self.cwd = Some(event.origin.cwd.to_str().into_owned());
+        }
+        let mut calls = std::mem::take(&mut self.calls);
+        calls.event(event, |event, step| match step {
+            Step::Called(call) => self.called(event, call),
+            Step::Ended { call, outcome, status } => self.ended(event, *call, outcome, *status),
+            Step::Aside => self.aside(event),
+        });
+        self.calls = calls;
+    }
+
+    /// Words made fit to be kept: redacted, looked through for what speaks to a judge, cleaned, cut.
+    fn words(&mut self, id: EventId, raw: &str, kept: usize) -> (Redacted<String>, usize) {
+        let redacted = redact(raw, self.rules);
+        if let Some(place) = tripwire::find(redacted.as_str()) {
+            let words = redacted.part(place).visible(self.rules).shorten(160);
+            self.alarms.push(Alarm { event: id, words });
+        }
+        let visible = defused(redacted.visible(self.rules));
+        let chars = visible.as_str().chars().count();
+        (if visible.as_str().len() > kept { visible.cut(kept) } else { visible }, chars)
+    }
+
+    fn item(&mut self, event: &Event<'_>, what: What, raw: &str, class: Class) -> Item {
+        let kept = match what {
+            What::Request(_) => KEPT * 4,
+            What::Note(_) => CLIENT_KEPT,
+            _ => KEPT,
+        };
+        let (text, chars) = self.words(event.origin.id, raw, kept);
+        let by_subagent = event.origin.sidechain;
+        Item { id: event.origin.id, turn: self.turn, what, text, chars, class, by_subagent }
+    }
+
+    fn push(&mut self, event: &Event<'_>, what: What, raw: &str, class: Class) {
+        let item = self.item(event, what, raw, class);
+        self.items.push(item);
+    }
+
+    fn aside(&mut self, event: &Event<'_>) {
+        match &event.kind {
+            Kind::Prompt(prompt) => {
+                self.said.insert(hash(prompt.words));
+                self.turn += usize::from(self.prompted || !self.items.is_empty());
+                self.prompted = true;
+                let images = "[image]\n".repeat(prompt.images.min(8) as usize);
+                self.push(event, What::Request("the person"), &format!("{images}{}", prompt.words), Class::Request);
+            }
+            Kind::PlanApproval(body) => {
+                self.turn += usize::from(self.prompted || !self.items.is_empty());
+                self.prompted = true;
+                self.push(event, What::Request("a plan that the person approved"), &body.to_str(), Class::Request);
+            }
+            Kind::Queued(text) => {
+                let words = text.to_str();
+                let what = What::Request("the person, typed while the agent worked and never delivered");
+                let item = self.item(event, what, &words, Class::Request);
+                self.queued.push((hash(&words), item));
+            }
+            Kind::Command { name, .. } => self.push(event, What::Person("ran the command"), &name.to_str(), Class::Words),
+            Kind::Bang(text) => self.push(event, What::Person("ran in the shell"), &text.to_str(), Class::Words),
+            Kind::Interrupt => self.push(event, What::Person("stopped the agent"), "", Class::Words),
+            Kind::ClientText(body) => {
+                let words = body.to_str();
+                if !self.prompted && self.items.is_empty() && !words.trim_start().starts_with('<') {
+                    self.prompted = true;
+                    self.push(event, What::Request("the agent that called this one"), &words, Class::Request);
+                } else if !words.trim().is_empty() {
+                    self.push(event, What::Note("put in by the client"), &words, Class::Read);
+                }
+            }
+            Kind::Says(text) => {
+                let words = text.to_str();
+                if !words.trim().is_empty() {
+                    self.push(event, What::Says, &words, Class::Words);
+                }
+            }
+            Kind::Compaction(Compaction::Manual) => {
+                self.push(event, What::Note("context compacted, as the person asked"), "", Class::Words);
+            }
+            Kind::Compaction(Compaction::Auto) => {
+                self.push(event, What::Note("context full: compacted"), "", Class::Words);
+            }
+            Kind::ApiError(ApiError::Final(body)) => {
+                self.push(event, What::Note("request failed for good"), &body.to_str(), Class::Output);
+            }
+            _ => {}
+        }
+    }
+
+    fn called(&mut self, event: &Event<'_>, open: &OpenCall) {
+        let Kind::Call(call) = &event.kind else { return };
+        let parsed = input::parse(call);
+        let asked = open.tool.edits().then(|| Asked::of(&parsed)).filter(|asked| !asked.signed().is_empty());
+        let cwd = self.cwd.clone();
+        let short = |path: &str| shortened(path, cwd.as_deref());
+        let words = input::words(call, &parsed, asked.as_ref(), &short);
+        let tool = shown(&open.name, self.rules);
+        let what = What::Call { tool, file: None, result: None, message: open.message };
+        let class = match open.command.mutates_files {
+            true => Class::Produced,
+            false => Class::Words,
+        };
+        self.open.insert(open.key, (self.items.len(), asked));
+        self.push(event, what, &words, class);
+        self.log.called(open);
+    }
+
+    fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+        let body = outcome.body.to_str();
+        let (at, asked) = call.and_then(|call| self.open.remove(&call.key)).map_or((None, None), |(at, asked)| (Some(at), asked));
+        let here = self.items.len();
+        let mut class = Class::Output;
+        let mut echo = false;
+        if let Some(call) = call {
+            let ok = status == Status::Ok;
+            if call.tool.only_reads() || call.tool == Tool::Shell && shell::read_only(&call.command.text) {
+                class = Class::Read;
+            }
+            if call.tool.edits() && ok {
+                (class, echo) = (Class::Read, true);
+                let number = self.files.changed(&call.path, outcome.change.as_ref(), &asked.clone().unwrap_or_default(), call.id);
+                if let Some(What::Call { file, .. }) = at.and_then(|at| self.items.get_mut(at)).map(|item| &mut item.what) {
+                    *file = Some(number);
+                }
+            }
+            if matches!(call.tool, Tool::Todo) && ok {
+                (class, echo) = (Class::Read, true);
+            }
+            if call.tool == Tool::Shell {
+                let cwd = event.origin.cwd.to_str();
+                if ok {
+                    self.files.ran(&call.command, &cwd, &body, call.id);
+                }
+                self.commands.push((here, xxh3_64(call.command.text.trim().as_bytes())));
+                if greens::shows_diff(&call.command.text) && !body.trim().is_empty() {
+                    self.diff = Some(here);
+                }
+                if class == Class::Output && !call.command.mutates_files && !call.command.commits {
+                    self.last_run = Some(here);
+                }
+            }
+            self.log.ended(event.origin, call, outcome, status, asked.as_ref(), &body);
+        }
+        if let Some(What::Call { result, .. }) = at.and_then(|at| self.items.get_mut(at)).map(|item| &mut item.what) {
+            *result = Some(here);
+        }
+        self.push(event, What::Result { call: at, status, echo }, &body, class);
+    }
+
+    /// What was kept, with what is known beside it.
+    pub fn finish(mut self, mut about: About<'_>) -> Record {
+        let said = std::mem::take(&mut self.said);
+        let undelivered = std::mem::take(&mut self.queued).into_iter().filter(|(hash, _)| !said.contains(hash));
+        let undelivered: Vec<Item> = undelivered.map(|(_, item)| item).collect();
+        let by_shell: Vec<(EventId, Redacted<String>)> = self
+            .files
+            .by_shell()
+            .iter()
+            .map(|(id, files)| {
+                let names = if files.is_empty() { "(names no file)".to_owned() } else { files.join(", ") };
+                (*id, shown(&names, self.rules))
+            })
+            .collect();
+        let cwd = self.cwd.clone();
+        let short = |path: &str| shortened(path, cwd.as_deref());
+        let files = std::mem::take(&mut self.files).finish(&short, self.rules);
+        let greens = self.log.greens(&files, about.facts);
+        for note in &mut about.subagents {
+            for words in [&mut note.title, &mut note.kind, &mut note.summary] {
+                *words = defused(words.clone().visible(self.rules));
+            }
+        }
+        let facts = table::table(about.facts, &files, &greens);
+        let runs = self.last_runs(about.facts);
+        let answer = self.items.iter().rposition(|item| matches!(item.what, What::Says) && !item.by_subagent);
+        let mut record = Record {
+            items: self.items,
+            undelivered,
+            facts,
+            greens,
+            files,
+            by_shell,
+            runs,
+            answer,
+            subagents: about.subagents,
+            alarms: self.alarms,
+            marker: self.rules.marker(),
+        };
+        record.classify(&self.commands);
+        record
+    }
+
+    /// The results of the last run of each kind, of the last diff, and of the last command that did something else
+    /// after the last change.
+    fn last_runs(&self, facts: &Facts) -> Vec<usize> {
+        let verification = &facts.verification;
+        let kinds = [&verification.test_runs, &verification.build_runs, &verification.lint_runs];
+        let last = |runs: &crate::facts::verification::Runs| {
+            [&runs.pass, &runs.fail, &runs.unknown].into_iter().filter_map(|ids| ids.last().copied()).max()
+        };
+        let result_of = |id: EventId| {
+            self.items.iter().find_map(|item| match item.what {
+                What::Call { result, .. } if item.id == id => result,
+                _ => None,
+            })
+        };
+        let mut runs: Vec<usize> = kinds.into_iter().filter_map(last).filter_map(result_of).collect();
+        let last_edit = facts.edits.edit_calls_ok.0.last().copied();
+        let after = |at: &usize| self.items.get(*at).is_some_and(|item| Some(item.id) > last_edit);
+        runs.extend(self.last_run.filter(after));
+        runs.extend(self.diff);
+        runs.sort_unstable();
+        runs.dedup();
+        runs
+    }
+}
+
+/// A session as it was kept.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub(super) items: Vec<Item>,
+    pub(super) undelivered: Vec<Item>,
+    pub(super) facts: Redacted<String>,
+    pub(super) greens: Vec<Green>,
+    pub(super) files: Vec<Produced>,
+    /// Files that commands name as written.
+    pub(super) by_shell: Vec<(EventId, Redacted<String>)>,
+    /// The results of the last runs.
+    pub(super) runs: Vec<usize>,
+    /// The agent's last words.
+    pub(super) answer: Option<usize>,
+    pub(super) subagents: Vec<SubagentNote>,
+    pub(super) alarms: Vec<Alarm>,
+    pub(super) marker: Marker,
+}
+
+impl Record {
+    /// Says what is given up first, once it is known what came later.
+    fn classify(&mut self, commands: &[(usize, u64)]) {
+        let mut again = KeySet::default();
+        for (at, command) in commands.iter().rev() {
+            if !again.insert(*command)
+                && let Some(item) = self.items.get_mut(*at)
+                && item.class != Class::Read
+            {
+                item.class = Class::Repeated;
+            }
+        }
+        let turns = self.items.last().map_or(0, |item| item.turn);
+        let recent = self.items.len() - self.items.len() / 4;
+        for (at, item) in self.items.iter_mut().enumerate() {
+            let old = if turns >= 3 { item.turn + 2 <= turns } else { at < recent };
+            if old || item.by_subagent {
+                item.class = match item.class {
+                    Class::Output => Class::OldOutput,
+                    Class::Words => Class::OldWords,
+                    other => other,
+                };
+            }
+        }
+        for at in &self.runs {
+            if let Some(item) = self.items.get_mut(*at) {
+                item.class = Class::Run;
+            }
+        }
+        if let Some(item) = self.answer.and_then(|at| self.items.get_mut(at)) {
+            item.class = Class::Answer;
+        }
+    }
+}
+
+/// Words that may be shown to a judge.
+pub(super) fn shown(raw: &str, rules: &Rules) -> Redacted<String> {
+    defused(redact_visible(raw, rules))
+}
+
+/// Words that cannot be taken for a fence.
+fn defused(words: Redacted<String>) -> Redacted<String> {
+    words.replaced("hotwash-evidence", "hotwash evidence")
+}
+
+/// A path without the folder that the session works in.
+fn shortened(path: &str, cwd: Option<&str>) -> String {
+    let inside = cwd.and_then(|cwd| path.strip_prefix(cwd)?.strip_prefix('/'));
+    inside.unwrap_or(path).to_owned()
+}
+
+fn hash(words: &str) -> u64 {
+    xxh3_64(words.trim().as_bytes())
+}
+
