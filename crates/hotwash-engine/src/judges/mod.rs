@@ -10,6 +10,9 @@ pub mod anthropic;
 pub mod batches;
 #[cfg(test)]
 mod batches_tests;
+pub mod claude_cli;
+#[cfg(all(test, unix))]
+mod claude_cli_tests;
 pub mod egress;
 pub mod files;
 pub mod http;

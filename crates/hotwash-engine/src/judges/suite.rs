@@ -1,6 +1,8 @@
 //! One set of tests for every backend: what happens on the other side, and what must come of it.
 
 use super::batches::Ledger as _;
+#[cfg(unix)]
+use super::claude_cli_tests;
 use super::testing::{Does, Got, KEY, Server, Shelf, network, prompt, says, waited, world};
 use super::{Answer, Deferred as _, Failing, JudgeError, Key, Live as _, Question, Reply, Stop};
 use super::{anthropic, batches, files, openai};
@@ -254,6 +256,54 @@ fn play_batches(happens: &'static [Happens]) -> Played {
     Played { result, asked: posts, told, waited: waited(&world) }
 }
 
+/// What happens, happens to the command.
+#[cfg(unix)]
+fn play_claude_cli(happens: &'static [Happens]) -> Played {
+    let step = |happens: &Happens| {
+        let failed = |status: u16, said: String| {
+            json!({
+                "type": "result", "subtype": "success", "is_error": true, "api_error_status": status,
+                "terminal_reason": "api_error", "result": said,
+            })
+        };
+        let (out, code) = match *happens {
+            Answers(_, Stop::MaxTokens) => (json!({"type": "result", "is_error": true, "result": FULL}).to_string(), 1),
+            Answers(GOOD, stop) => {
+                let mut out = claude_cli_tests::went_well("Done.", stop);
+                out["structured_output"] = serde_json::from_str(GOOD).unwrap();
+                (out.to_string(), 0)
+            }
+            Answers(text, stop) => (claude_cli_tests::went_well(text, stop).to_string(), 0),
+            Fails(status, _) => (failed(status, format!("API Error: {status} {KEY}")).to_string(), 1),
+            FailsAtLength(status, length) => (failed(status, KEY.repeat(length / KEY.len())).to_string(), 1),
+            Redirects => (failed(307, "API Error: 307".into()).to_string(), 1),
+            Cuts => ("{\"type\":\"result\",\"resu".into(), 1),
+            Babbles => ("Welcome to the hotel".into(), 0),
+            Hangs | IsGone => (String::new(), 0),
+        };
+        claude_cli_tests::Step { out, code, hangs: matches!(happens, Hangs) }
+    };
+    let steps: Vec<_> = happens.iter().filter(|happens| !matches!(happens, IsGone)).map(step).collect();
+    let run = claude_cli_tests::stand_in(&steps, claude_cli_tests::HELP);
+    Played { result: Some(run.result), asked: run.asked, told: run.told, waited: run.waited }
+}
+
+/// What the command says when an answer has no more room.
+#[cfg(unix)]
+const FULL: &str = "API Error: Claude's response exceeded the 32000 output token maximum.";
+
+/// The command names no times, its answers without room are its own words, and where it is not there it never will be.
+#[cfg(unix)]
+fn in_claude_cli(scene: Scene) -> Scene {
+    let (name, happens, comes, asked, _) = scene;
+    match happens {
+        [Fails(429, Some(3600)), ..] => (name, happens, END, 2, 0),
+        [Answers(_, Stop::MaxTokens)] => (name, happens, Text(FULL, Stop::MaxTokens), asked, 0),
+        [IsGone] => (name, happens, Comes::Fails(Failing::NotThere), asked, 0),
+        _ => (name, happens, comes, asked, 0),
+    }
+}
+
 /// Somebody answers in a folder between rounds; nobody is asked over a network.
 fn play_files(happens: &'static [Happens]) -> Played {
     let folder = tempfile::tempdir().unwrap();
@@ -321,6 +371,14 @@ fn servers_that_speak_like_openai() {
 fn batches_of_messages() {
     for scene in SCENES {
         check("anthropic-batch", scene, &play_batches(scene.1));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_claude_command() {
+    for scene in SCENES {
+        check("claude-cli", &in_claude_cli(*scene), &play_claude_cli(scene.1));
     }
 }
 
