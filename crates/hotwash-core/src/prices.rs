@@ -110,6 +110,19 @@ impl Prices {
         Ok(Prices { as_of: table.as_of, models })
     }
 
+    /// The table with another model in it, at a price that somebody names: dollars per million tokens read and written. One
+    /// that is there keeps its price.
+    #[must_use]
+    pub fn with(&self, model: &str, input: f64, output: f64) -> Prices {
+        let mut prices = self.clone();
+        if self.of(model).0.is_none() {
+            let price =
+                Price { above: 0, input, cache_write_5m: input, cache_write_1h: input, cache_read: input, output };
+            prices.models.insert(model.to_owned(), vec![Rates::from(&price)]);
+        }
+        prices
+    }
+
     /// What a message cost, or nothing if the model has no price. Zero tokens cost nothing whatever the model.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<Picodollars> {
         self.of(model).cost(usage)
@@ -208,6 +221,14 @@ mod tests {
             assert_eq!(dollars(model, usage), expected, "{model}");
         }
         assert_eq!(dollars("gpt-9", Usage::default()), Some(0.0));
+    }
+
+    #[test]
+    fn a_price_can_be_named_for_what_has_none() {
+        let usage = Usage { input: 1_000_000, output: 1_000_000, ..Usage::default() };
+        let prices = shipped().with("llama", 0.5, 2.0).with("claude-opus-5-5", 0.0, 0.0);
+        assert_eq!(prices.cost("llama", &usage).map(Picodollars::dollars), Some(2.5));
+        assert_eq!(prices.cost("claude-opus-5-5", &usage), shipped().cost("claude-opus-5-5", &usage));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod git;
 pub mod judges;
+pub mod judging;
 pub mod pipeline;
 pub mod sources;
 pub mod stores;

@@ -19,6 +19,13 @@ pub(crate) enum Exit {
     Partly,
 }
 
+impl Exit {
+    /// Both together: the one that says more.
+    pub(crate) fn and(self, other: Exit) -> Exit {
+        if self == Exit::Done { other } else { self }
+    }
+}
+
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -303,6 +303,15 @@ pub(crate) fn resolve(
     Ok(settings)
 }
 
+/// Whether the project in a folder lets its sessions reach a model: no file above it says `share = false`. A file that
+/// cannot be read might.
+pub(crate) fn shares(folder: &Path) -> bool {
+    folder.ancestors().map(|folder| folder.join(PROJECT_FILE)).filter(|path| path.exists()).all(|path| {
+        let table = std::fs::read_to_string(&path).ok().and_then(|text| toml::from_str::<toml::Table>(&text).ok());
+        table.is_some_and(|table| table.get("share").is_none_or(|share| yes_or_no(&plain(share)) == Some(true)))
+    })
+}
+
 struct Layers<'a> {
     env: &'a Environment,
     project: Option<File>,

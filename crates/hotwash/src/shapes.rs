@@ -6,9 +6,11 @@ use crate::run::Run;
 use crate::window::Window;
 use hotwash_core::facts::{Cost, FactValue as _, Facts, Tokens};
 use hotwash_core::outcomes::{self, Booleans, Outcome};
+use hotwash_core::prices::Picodollars;
 use hotwash_core::scores::{Overall, Reading, Score, Value as ScoreValue, offline};
 use hotwash_core::sessions::{EventId, Timestamp};
-use hotwash_engine::stores::{Row, StoredPart};
+use hotwash_engine::judging::{Estimate, Report};
+use hotwash_engine::stores::{Judging, Row, StoredPart};
 use serde_json::{Map, Value, json};
 
 /// The version of everything here. It goes up when a key changes its meaning or goes away.
@@ -39,6 +41,8 @@ pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
     shape["summary"] = json!(session.summary);
     shape["outcome"] = row.outcome.as_ref().map_or(Value::Null, |outcome| self::outcome(outcome, session.facts.get()));
     shape["rework"] = rework::shape(row);
+    shape["flags"] = json!(row.grade.as_ref().map(|grade| &grade.flags));
+    shape["judged"] = row.judged.as_ref().map_or(Value::Null, judged);
     shape["parts"] = run.store.parts(row).unwrap_or_default().iter().map(|part| self::part(part, run)).collect();
     if facts {
         shape["facts"] = Value::Object(session.facts.get().to_json());
@@ -68,12 +72,61 @@ fn outcome(outcome: &Outcome, facts: &Facts) -> Value {
         "evidence": outcome.evidence,
         "confidence": outcome.confidence,
         "probability": outcome.probability,
+        "flags": outcome.flags,
         "reasons": outcome.reasons.iter().map(|reason| json!({
             "fact": reason.fact, "text": reason.text, "events": events(&reason.events),
         })).collect::<Vec<_>>(),
         "booleans": seven,
         "letter": booleans.letter(),
         "version": outcomes::VERSION,
+    })
+}
+
+/// Who judged a session, and what they found.
+fn judged(judging: &Judging) -> Value {
+    let Judging { provenance, at, calls, cost, tokens, flags, coverage, complete, intent, verdict } = judging;
+    json!({
+        "judge": provenance.judge,
+        "judge_version": provenance.judge_version,
+        "model": provenance.model,
+        "prompt_hash": provenance.prompt_hash,
+        "at": moment(Some(*at)),
+        "calls": calls,
+        "tokens": tokens,
+        "cost_usd": cost.map(Picodollars::dollars),
+        "flags": flags,
+        "coverage": coverage,
+        "complete": complete,
+        "intent": intent,
+        "verdict": verdict,
+    })
+}
+
+/// What a run of judging came to, and what was expected of it.
+pub(crate) fn judging(report: &Report, estimate: &Estimate) -> Value {
+    json!({
+        "estimate": {
+            "sessions": estimate.sessions,
+            "calls": estimate.calls,
+            "tokens": estimate.tokens,
+            "usd": estimate.probably.map(Picodollars::dollars),
+            "usd_at_most": estimate.at_most.map(Picodollars::dollars),
+        },
+        "found": report.found,
+        "judged": report.judged,
+        "judged_before": report.before,
+        "skipped": report.skipped,
+        "failed": report.failed,
+        "waiting": report.waiting,
+        "sessions_waiting": report.waits,
+        "flagged": report.flagged,
+        "calls": report.calls,
+        "cached": report.cached,
+        "requests": report.requests,
+        "tokens": report.tokens,
+        "spent_usd": report.spent.dollars(),
+        "unpriced_calls": report.unpriced,
+        "ended_early": report.ended,
     })
 }
 
@@ -123,7 +176,7 @@ fn overall(overall: &Overall) -> Value {
 
 fn score(score: &Score) -> Value {
     match &score.reading {
-        Reading::Scored { value, start, items, confidence, .. } => {
+        Reading::Scored { value, start, items, confidence, spread } => {
             let items: Vec<Value> = items
                 .iter()
                 .map(|item| {
@@ -139,6 +192,9 @@ fn score(score: &Score) -> Value {
             }
             if let Some(confidence) = confidence {
                 shape["confidence"] = json!(confidence);
+            }
+            if let Some(spread) = spread {
+                shape["spread"] = json!(spread);
             }
             shape
         }

@@ -51,7 +51,9 @@ impl Misleading {
             Misleading::NothingLeft => "edits were made, but the net change of all files is none",
             Misleading::EmptyDiff => "a command was to change files, and git showed no difference after it",
             Misleading::TestsChangedAfterRed => "tests were edited after they had failed",
-            Misleading::TestsWeakened => "tests were made to ask for less: assertions removed or inverted, or tests skipped",
+            Misleading::TestsWeakened => {
+                "tests were made to ask for less: assertions removed or inverted, or tests skipped"
+            }
             Misleading::SameBeforeAndAfter => {
                 "a check printed the same before and after the change, so it says nothing about the change"
             }
@@ -162,13 +164,21 @@ impl Log {
                 greens.push(Green { what, events });
             }
         };
-        let edits = || self.deeds.iter().filter_map(|deed| match &deed.what {
-            Did::Edit { path, made, weaker } => Some((deed.id, path.as_str(), *made, *weaker)),
-            _ => None,
-        });
-        add(Misleading::NothingChanged, edits().filter(|(_, _, made, _)| *made == Made::Nothing).map(|edit| edit.0).collect());
+        let edits = || {
+            self.deeds.iter().filter_map(|deed| match &deed.what {
+                Did::Edit { path, made, weaker } => Some((deed.id, path.as_str(), *made, *weaker)),
+                _ => None,
+            })
+        };
+        add(
+            Misleading::NothingChanged,
+            edits().filter(|(_, _, made, _)| *made == Made::Nothing).map(|edit| edit.0).collect(),
+        );
         let last: BTreeMap<&str, (EventId, Made)> = edits().map(|(id, path, made, _)| (path, (id, made))).collect();
-        add(Misleading::EditFailed, last.values().filter(|(_, made)| *made == Made::Failure).map(|(id, _)| *id).collect());
+        add(
+            Misleading::EditFailed,
+            last.values().filter(|(_, made)| *made == Made::Failure).map(|(id, _)| *id).collect(),
+        );
         if !files.is_empty() && files.iter().all(|file| file.added + file.removed == 0 && !moved(file)) {
             add(Misleading::NothingLeft, files.iter().flat_map(|file| file.events.iter().copied()).collect());
         }
@@ -281,7 +291,8 @@ impl Log {
 
     /// Reads of a file that was changed too, but in another place.
     fn other_checkout(&self) -> Vec<EventId> {
-        let changed: BTreeMap<&str, &str> = self.changed().filter_map(|(_, _, path)| Some((ending(path)?, path))).collect();
+        let changed: BTreeMap<&str, &str> =
+            self.changed().filter_map(|(_, _, path)| Some((ending(path)?, path))).collect();
         let paths: BTreeSet<&str> = self.changed().map(|(_, _, path)| path).collect();
         let read = self.deeds.iter().filter_map(|deed| match &deed.what {
             Did::Read { path } => Some((deed.id, path.as_str())),
@@ -295,7 +306,8 @@ impl Log {
 
     /// Test runs, none of which ran in a folder that holds a changed file or lies beside one.
     fn checked_elsewhere(&self) -> Vec<EventId> {
-        let changed: Vec<&str> = self.changed().filter(|(_, _, path)| is_source(path)).map(|(_, _, path)| path).collect();
+        let changed: Vec<&str> =
+            self.changed().filter(|(_, _, path)| is_source(path)).map(|(_, _, path)| path).collect();
         let near = |ran: &Ran| {
             let cwd = ran.cwd.trim_end_matches('/');
             changed.iter().any(|path| path.starts_with(cwd) || top(path) == top(cwd)) || ran.cwd.is_empty()
@@ -328,7 +340,8 @@ fn top(path: &str) -> &str {
 /// Whether a command shows what was changed.
 pub(super) fn shows_diff(command: &str) -> bool {
     shell::segments(command).iter().any(|segment| {
-        segment.program() == Some("git") && segment.arguments().iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "diff")
+        segment.program() == Some("git")
+            && segment.arguments().iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "diff")
     })
 }
 
@@ -354,13 +367,15 @@ fn ran(origin: &Origin<'_>, call: &OpenCall, status: Status, body: &str) -> Ran 
     let exit = if status == Status::Ok { Exit::Ok } else { Exit::Failed };
     let tests = command.runs.iter().filter(|run| run.kind == RunKind::Test);
     let results: Vec<RunResult> = tests.map(|run| shell::run_result(*run, body, exit)).collect();
-    let worst = [RunResult::Fail, RunResult::Unknown, RunResult::Pass].into_iter().find(|result| results.contains(result));
+    let worst =
+        [RunResult::Fail, RunResult::Unknown, RunResult::Pass].into_iter().find(|result| results.contains(result));
     let looks = only_diff && (shows_diff(&command.text) || command.text.contains("git status"));
     let clean = body.trim().is_empty() || body.contains("working tree clean");
     Ran {
         command: xxh3_64(command.text.trim().as_bytes()),
         output: xxh3_64(without_times(body).as_bytes()),
-        checks: !command.runs.is_empty() || !shell::read_only(&command.text) && !command.commits && !body.trim().is_empty(),
+        checks: !command.runs.is_empty()
+            || !shell::read_only(&command.text) && !command.commits && !body.trim().is_empty(),
         mutates: command.mutates_files,
         commits: command.commits,
         tests: worst,
@@ -406,7 +421,9 @@ pub(super) fn is_test(path: &str) -> bool {
 /// Whether a change of a test file makes it ask for less.
 fn weakens(outcome: &Outcome<'_>, asked: Option<&Asked>) -> bool {
     let lines: Vec<String> = match (outcome.change, asked) {
-        (Some(change), _) if change.created.is_none() => change.patch.iter().map(|line| line.to_str().into_owned()).collect(),
+        (Some(change), _) if change.created.is_none() => {
+            change.patch.iter().map(|line| line.to_str().into_owned()).collect()
+        }
         (None, Some(asked)) if asked.content.is_none() => asked.signed().lines().map(str::to_owned).collect(),
         _ => return false,
     };
@@ -448,8 +465,24 @@ fn uninverted(line: &str) -> String {
 
 const ASSERTS: &[&str] = &["assert", "expect(", "expect!", "should.", "require.", "t.Error", "t.Fatal", "refute"];
 const SKIPS: &[&str] = &[
-    "#[ignore", "pytest.mark.skip", "pytest.skip(", "pytest.mark.xfail", "unittest.skip", "self.skipTest", "it.skip(", "test.skip(",
-    "describe.skip(", "xit(", "xdescribe(", "xtest(", "t.Skip(", "@Disabled", "@Ignore", "@tag :skip", "skip: true", ".todo(",
+    "#[ignore",
+    "pytest.mark.skip",
+    "pytest.skip(",
+    "pytest.mark.xfail",
+    "unittest.skip",
+    "self.skipTest",
+    "it.skip(",
+    "test.skip(",
+    "describe.skip(",
+    "xit(",
+    "xdescribe(",
+    "xtest(",
+    "t.Skip(",
+    "@Disabled",
+    "@Ignore",
+    "@tag :skip",
+    "skip: true",
+    ".todo(",
 ];
 
 #[cfg(test)]
@@ -479,7 +512,8 @@ mod tests {
         let story = "e1 Bash  sed -i s/a/b/ a.rs\n e2 ok\n e3 Bash  git diff\n e4 ok";
         assert_eq!(has(story, Misleading::EmptyDiff), Some(vec![1, 3]));
         assert_eq!(has(&story.replace("e4 ok", "e4 ok diff --git a/a.rs"), Misleading::EmptyDiff), None);
-        let committed = "e1 Bash  sed -i s/a/b/ a.rs\n e2 ok\n e3 Bash  git commit -am x\n e4 ok\n e5 Bash  git diff\n e6 ok";
+        let committed =
+            "e1 Bash  sed -i s/a/b/ a.rs\n e2 ok\n e3 Bash  git commit -am x\n e4 ok\n e5 Bash  git diff\n e6 ok";
         assert_eq!(has(committed, Misleading::EmptyDiff), None);
     }
 
@@ -498,7 +532,10 @@ mod tests {
         assert_eq!(has(&story, Misleading::TestsChangedAfterRed), Some(vec![3]));
         let source = format!("{red} e3 Edit  a.py -x +y\n e4 ok");
         assert_eq!(has(&source, Misleading::TestsChangedAfterRed), None);
-        let own = format!("e10 Write tests/test_b.py +x\n e11 created\n {} e13 Edit tests/test_b.py -x +y\n e14 ok", red.replace("e1 ", "e12 ").replace("e2 ", "e12 "));
+        let own = format!(
+            "e10 Write tests/test_b.py +x\n e11 created\n {} e13 Edit tests/test_b.py -x +y\n e14 ok",
+            red.replace("e1 ", "e12 ").replace("e2 ", "e12 ")
+        );
         assert_eq!(has(&own, Misleading::TestsChangedAfterRed), None);
     }
 
@@ -520,7 +557,9 @@ mod tests {
     #[test]
     fn a_check_that_says_the_same_before_and_after() {
         let story = |second: &str| {
-            format!("e1 Bash  python repro.py\n e2 ok value 3\n e3 Edit  a.py -x +y\n e4 ok\n e5 Bash  python repro.py\n e6 ok {second}")
+            format!(
+                "e1 Bash  python repro.py\n e2 ok value 3\n e3 Edit  a.py -x +y\n e4 ok\n e5 Bash  python repro.py\n e6 ok {second}"
+            )
         };
         assert_eq!(has(&story("value 3"), Misleading::SameBeforeAndAfter), Some(vec![1, 5]));
         assert_eq!(has(&story("value 4"), Misleading::SameBeforeAndAfter), None);
@@ -530,7 +569,8 @@ mod tests {
 
     #[test]
     fn only_tests_of_its_own() {
-        let story = "e1 Write /work/tests/test_new.py +x\n e2 created\n e3 Bash  pytest tests/test_new.py\n e4 ok 1 passed";
+        let story =
+            "e1 Write /work/tests/test_new.py +x\n e2 created\n e3 Bash  pytest tests/test_new.py\n e4 ok 1 passed";
         assert_eq!(has(story, Misleading::OnlyOwnTests), Some(vec![3]));
         let all = format!("{story}\n e5 Bash  pytest\n e6 ok 40 passed");
         assert_eq!(has(&all, Misleading::OnlyOwnTests), None);

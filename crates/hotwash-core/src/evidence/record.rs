@@ -187,7 +187,9 @@ impl<'r> Recorder<'r> {
                 let item = self.item(event, what, &words, Class::Request);
                 self.queued.push((hash(&words), item));
             }
-            Kind::Command { name, .. } => self.push(event, What::Person("ran the command"), &name.to_str(), Class::Words),
+            Kind::Command { name, .. } => {
+                self.push(event, What::Person("ran the command"), &name.to_str(), Class::Words)
+            }
             Kind::Bang(text) => self.push(event, What::Person("ran in the shell"), &text.to_str(), Class::Words),
             Kind::Interrupt => self.push(event, What::Person("stopped the agent"), "", Class::Words),
             Kind::ClientText(body) => {
@@ -238,7 +240,8 @@ impl<'r> Recorder<'r> {
 
     fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
         let body = outcome.body.to_str();
-        let (at, asked) = call.and_then(|call| self.open.remove(&call.key)).map_or((None, None), |(at, asked)| (Some(at), asked));
+        let (at, asked) =
+            call.and_then(|call| self.open.remove(&call.key)).map_or((None, None), |(at, asked)| (Some(at), asked));
         let here = self.items.len();
         let mut class = Class::Output;
         let mut echo = false;
@@ -249,8 +252,15 @@ impl<'r> Recorder<'r> {
             }
             if call.tool.edits() && ok {
                 (class, echo) = (Class::Read, true);
-                let number = self.files.changed(&call.path, outcome.change.as_ref(), &asked.clone().unwrap_or_default(), call.id);
-                if let Some(What::Call { file, .. }) = at.and_then(|at| self.items.get_mut(at)).map(|item| &mut item.what) {
+                let number = self.files.changed(
+                    &call.path,
+                    outcome.change.as_ref(),
+                    &asked.clone().unwrap_or_default(),
+                    call.id,
+                );
+                if let Some(What::Call { file, .. }) =
+                    at.and_then(|at| self.items.get_mut(at)).map(|item| &mut item.what)
+                {
                     *file = Some(number);
                 }
             }
@@ -419,4 +429,3 @@ fn shortened(path: &str, cwd: Option<&str>) -> String {
 fn hash(words: &str) -> u64 {
     xxh3_64(words.trim().as_bytes())
 }
-

@@ -49,6 +49,17 @@ impl Fixed {
     }
 }
 
+/// A hash of all templates and of what they ask for: two runs under the same one can be compared.
+pub fn version(rubric: &Rubric) -> String {
+    let schemas = [schema::topic(), schema::intent(), schema::outcome()].map(|schema| schema.to_string());
+    let words = [TOPIC, INTENT, OUTCOME, QUALITY].map(|template| template.words());
+    let mut parts: Vec<&str> = words.iter().flatten().copied().collect();
+    parts.extend(schemas.iter().map(String::as_str));
+    let rubric = rubric.hash();
+    parts.push(&rubric);
+    hash_of(&parts)
+}
+
 /// Whether a prompt is about something else than the one before it. `files` is what the work in between touched.
 pub fn topic(before: &Redacted<String>, after: &Redacted<String>, files: &[Redacted<String>]) -> Prompt {
     static WORDS: LazyLock<String> = LazyLock::new(|| schema::topic().to_string());

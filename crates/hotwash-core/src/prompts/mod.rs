@@ -10,7 +10,7 @@ mod template;
 mod tests;
 
 pub(crate) use ask::dimensions_of;
-pub use ask::{intent, outcome, quality, topic};
+pub use ask::{intent, outcome, quality, topic, version};
 
 use crate::redaction::{Compose, Redacted, Rules, redact};
 use crate::verdicts::Problem;

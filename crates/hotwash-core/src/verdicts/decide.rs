@@ -118,6 +118,19 @@ pub fn decide(
     outcome
 }
 
+/// The outcome, where the judge finds no goal in what the person said: nothing is asked about reaching it then. Facts
+/// that decided something keep their word, and so do they where the text speaks to its judge.
+pub fn without_goal(offline: &Outcome, intent: &IntentVerdict, alarms: &[Alarm]) -> Outcome {
+    let mut outcome = offline.clone();
+    if !alarms.is_empty() {
+        Flag::InjectionSuspected.raise(&mut outcome.flags);
+    } else if offline.goal == Goal::Undecided {
+        outcome.intended = intended(offline, intent);
+        outcome.status = JudgeStatus::NoGoal;
+    }
+    outcome
+}
+
 struct Ruling {
     goal: Goal,
     evidence: Evidence,

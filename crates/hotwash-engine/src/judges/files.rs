@@ -42,6 +42,11 @@ impl Files {
         Files { folder: folder.to_owned(), world, waiting: Mutex::default() }
     }
 
+    /// What is written for a question.
+    pub fn body(&self, question: &Question<'_>) -> String {
+        render(question, &file_name(question.name), &format!("{MARK}{} -->", question.id))
+    }
+
     /// What the last round waits for, in the order of its questions.
     pub fn waiting(&self) -> Vec<Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -77,6 +77,9 @@ pub enum Spent {
 
 /// What a call may cost at most; nothing where the model has no price.
 pub fn at_most(prices: &Prices, model: &str, prompt: &Prompt, share: Share) -> Option<Picodollars> {
+    if share == Share::Nothing {
+        return Some(Picodollars(0));
+    }
     let input = prompt.tokens() as u64 * MARGIN.0 / MARGIN.1;
     // Written to the cache is the dearest way to read something.
     let usage = Usage { cache_write: input, output: u64::from(prompt.max_output_tokens), ..Usage::default() };
@@ -85,6 +88,9 @@ pub fn at_most(prices: &Prices, model: &str, prompt: &Prompt, share: Share) -> O
 
 /// What a call will probably cost; nothing where the model has no price.
 pub fn probably(prices: &Prices, model: &str, prompt: &Prompt, share: Share) -> Option<Picodollars> {
+    if share == Share::Nothing {
+        return Some(Picodollars(0));
+    }
     let output = u64::from(prompt.max_output_tokens / 4);
     let usage = Usage { input: prompt.tokens() as u64, output, ..Usage::default() };
     prices.cost(model, &usage).map(|cost| share.of(cost))
@@ -97,6 +103,8 @@ pub enum Share {
     Whole,
     /// Half of it: batches.
     Half,
+    /// Nothing: somebody else answers, at their own expense.
+    Nothing,
 }
 
 impl Share {
@@ -105,6 +113,7 @@ impl Share {
         match self {
             Share::Whole => amount,
             Share::Half => Picodollars(amount.0 / 2),
+            Share::Nothing => Picodollars(0),
         }
     }
 }

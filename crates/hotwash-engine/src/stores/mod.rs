@@ -12,8 +12,9 @@ use hotwash_core::outcomes::{Outcome, Ruling};
 use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::Redacted;
 use hotwash_core::rework::{Fingerprint, Rework};
-use hotwash_core::scores::{Grade, Provenance};
+use hotwash_core::scores::{Flag, Grade, Provenance};
 use hotwash_core::sessions::{Join, Key, Opening, Piece, Session, SessionId, SessionKind, Timestamp};
+use hotwash_core::verdicts::{IntentVerdict, OutcomeVerdict};
 use serde::{Deserialize, Serialize};
 
 /// What is known of a transcript's file, so that an unchanged one costs a look at its metadata.
@@ -307,9 +308,15 @@ pub struct Judging {
     /// Tokens that were read and written.
     pub tokens: u64,
     /// What to know of it before trusting it: the text spoke to its judge, two verdicts contradict each other, ….
-    pub flags: Vec<String>,
+    pub flags: Vec<Flag>,
     /// The share of the session that was seen, from 0 to 1.
     pub coverage: f64,
+    /// Everything that was asked was answered.
+    pub complete: bool,
+    /// What the judge took the person to want, where it was asked.
+    pub intent: Option<IntentVerdict>,
+    /// What it found of that, where it was asked.
+    pub verdict: Option<OutcomeVerdict>,
 }
 
 /// An answer of a model judge, as it is kept.

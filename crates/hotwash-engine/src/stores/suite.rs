@@ -12,7 +12,7 @@ use hotwash_core::outcomes::{self, Goal, JudgeStatus, Outcome};
 use hotwash_core::prices::{self, Picodollars};
 use hotwash_core::redaction::{Machine, Rules, redact, redact_facts};
 use hotwash_core::rubric::Rubric;
-use hotwash_core::scores::{Provenance, offline};
+use hotwash_core::scores::{Flag, Provenance, offline};
 use hotwash_core::sessions::{self, Join, Key, Session, SessionId, SessionKind, Timestamp};
 use std::sync::{Arc, LazyLock};
 
@@ -469,8 +469,11 @@ fn judgement(entry: &Entry, at: i64) -> Judgement {
             calls: 2,
             cost: Some(Picodollars(5)),
             tokens: 9,
-            flags: vec!["partial".into()],
+            flags: vec![Flag::Partial],
             coverage: 0.5,
+            complete: true,
+            intent: None,
+            verdict: None,
         },
         grade: Some(grade.clone()),
         outcome: Some(Outcome { goal, status, ..outcome.clone() }),

@@ -4,6 +4,7 @@ use super::{Context, project, summary};
 use crate::cli::Score;
 use crate::counts::Counts;
 use crate::errors::{Exit, Failure};
+use crate::judge;
 use crate::run::{Input, Run};
 use crate::screen;
 use crate::screen::stdout;
@@ -11,22 +12,32 @@ use crate::shapes;
 
 pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> {
     let input = if args.paths.is_empty() { Input::Sources } else { Input::Paths(&args.paths) };
-    let run = Run::new(&context.settings, context.env, input)?;
+    let mut run = Run::new(&context.settings, context.env, input)?;
     let screen = &context.screen;
     // Who names a subagent's transcript means it.
     let named = !args.paths.is_empty() && args.paths.iter().all(|path| !path.is_dir());
     let subagents = args.subagents || named;
     let query = run.query(project(&args.select), subagents);
-    let (window, mut rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
+    let (mut window, mut rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
+    let judged = judge::judge(context, &mut run, &rows, args.judging.dry_run)?;
+    if args.judging.dry_run {
+        return Ok(run.report());
+    }
+    if judged.is_some() {
+        (window, rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
+    }
     // The order of a document must not hang on anything but the sessions.
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
     let counts = Counts::of(&run, &rows, &query)?;
     let prism = summary::prism(&run, &window, &query)?;
-    let exit = run.report();
+    let exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
     if args.json {
         // Session by session: a document of thousands would not fit beside itself in memory.
         let mut head = shapes::head(&run, &window, &counts);
         head["prism"] = serde_json::json!(prism);
+        if let Some(judged) = &judged {
+            head["judging"] = shapes::judging(&judged.report, &judged.estimate);
+        }
         let head = shapes::document(&head);
         stdout(&format!("{},\n  \"sessions\": [", head.trim_end().trim_end_matches('}').trim_end()))?;
         for (at, row) in rows.iter().enumerate() {
@@ -38,6 +49,9 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     } else {
         let elapsed = Some(context.started.elapsed());
         stdout(&summary::draw(&run, screen, &window, &rows, &counts, &prism, elapsed))?;
+        if let Some(offer) = judge::offer(context, &run, &rows) {
+            screen::stderr(&format!("{offer}\n"));
+        }
     }
     let Some(bar) = args.fail_under else { return Ok(exit) };
     let grades: Vec<u32> = rows.iter().filter_map(|row| row.grade.as_ref()?.overall.thousandths()).collect();

@@ -1,5 +1,6 @@
 //! How far a run is, on stderr and only for people.
 
+use hotwash_engine::judging::Report;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
@@ -31,6 +32,47 @@ impl Progress {
         });
         bar.set_position(bytes);
         bar.set_message(format!("{files} of {of_files}"));
+    }
+
+    /// Takes it off the screen.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// How far judging is: sessions done, and what was spent.
+pub(crate) struct JudgingBar {
+    bar: OnceLock<ProgressBar>,
+    shown: bool,
+}
+
+impl JudgingBar {
+    /// Shown where stderr is a terminal.
+    pub(crate) fn new() -> JudgingBar {
+        JudgingBar { bar: OnceLock::new(), shown: std::io::stderr().is_terminal() }
+    }
+
+    /// So many sessions are to be judged.
+    pub(crate) fn begin(&self, sessions: u64) {
+        if !self.shown || sessions == 0 {
+            return;
+        }
+        let bar = ProgressBar::with_draw_target(Some(sessions), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("judging {wide_bar} {pos} of {len}  {msg}") {
+            bar.set_style(style.progress_chars("##."));
+        }
+        let _ = self.bar.set(bar);
+    }
+
+    /// How far it is.
+    pub(crate) fn tell(&self, report: &Report) {
+        let Some(bar) = self.bar.get() else { return };
+        let failed: u64 = report.failed.values().sum();
+        bar.set_position(report.judged + report.waits + failed);
+        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        bar.set_message(format!("{} answers, ${:.2} spent{failed}", report.calls, report.spent.dollars()));
     }
 
     /// Takes it off the screen.

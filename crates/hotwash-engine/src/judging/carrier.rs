@@ -1,0 +1,134 @@
+//! What live and deferred judging share: an answer is kept before anything is made of it, and a case that is done becomes
+//! a judgement.
+
+use super::case::{Ask, Case, Said};
+use super::purse::{self, Purse, Reserved, Share, Spent};
+use super::{Report, Setup};
+use crate::judges::{JudgeError, Reply};
+use crate::stores::{Answered, Judgement, Store, StoreError};
+use hotwash_core::prices::Picodollars;
+use hotwash_core::redaction::redact;
+use hotwash_core::sessions::SessionId;
+
+/// Keeps answers, tells them to cases and counts.
+pub(super) struct Carrier<'s, 'w> {
+    store: &'s mut Store,
+    pub(super) setup: &'w Setup<'w>,
+    pub(super) purse: Purse,
+    pub(super) report: Report,
+    fresh: Vec<Answered>,
+    judgements: Vec<Judgement>,
+}
+
+impl<'s, 'w> Carrier<'s, 'w> {
+    pub(super) fn new(store: &'s mut Store, purse: Purse, report: Report, setup: &'w Setup<'w>) -> Carrier<'s, 'w> {
+        Carrier { store, setup, purse, report, fresh: Vec::new(), judgements: Vec::new() }
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        self.store
+    }
+
+    /// The questions of a case that are ready and were not answered before. Those that were are told to it at once.
+    pub(super) fn ready(&mut self, case: &mut Case<'_>) -> Result<Vec<Ask>, StoreError> {
+        let mut open = Vec::new();
+        loop {
+            let asks = case.ready();
+            if asks.is_empty() {
+                return Ok(open);
+            }
+            for ask in asks {
+                match self.store.answer(&ask.id)? {
+                    Some(answered) => {
+                        self.report.cached += 1;
+                        case.answer(&ask, &Said::of(&answered));
+                    }
+                    None => open.push(ask),
+                }
+            }
+        }
+    }
+
+    /// Sets money aside for a question.
+    pub(super) fn reserve(&mut self, ask: &Ask) -> Option<Reserved> {
+        let share = self.setup.looks[ask.look].share;
+        self.purse.reserve(purse::at_most(self.setup.prices, &ask.model, &ask.prompt, share))
+    }
+
+    /// An answer came. It is kept with the next [`Carrier::keep`], before the case hears of it.
+    pub(super) fn received(&mut self, session: &SessionId, ask: &Ask, reply: Reply, reserved: Reserved) -> Said {
+        let Reply { text, stop, model, usage, dollars, batch, requests } = reply;
+        let look = &self.setup.looks[ask.look];
+        let share = if batch { Share::Half } else { look.share };
+        let priced = || usage.as_ref().and_then(|usage| self.setup.prices.cost(&ask.model, usage));
+        let cost = match (share, dollars) {
+            (Share::Nothing, _) => Some(Picodollars(0)),
+            (_, Some(dollars)) => Some(Picodollars((dollars.max(0.0) * 1e12) as u64)),
+            (share, None) => priced().map(|cost| share.of(cost)),
+        };
+        self.purse.settle(reserved, cost.map_or(Spent::Unknown, Spent::Known));
+        let answered = Answered {
+            id: ask.id.clone(),
+            session: session.clone(),
+            name: ask.name.clone(),
+            task: ask.prompt.task.name().to_owned(),
+            judge: look.name.to_owned(),
+            model: ask.model.clone(),
+            // Whatever a model says may hold what it read, and more: it goes through the same door.
+            answered_by: redact(&model, self.setup.rules).into_string(),
+            prompt_hash: ask.prompt.template_hash.clone(),
+            at: (self.setup.now)(),
+            reply: redact(&text, self.setup.rules),
+            stop,
+            usage,
+            cost,
+            requests,
+        };
+        self.report.calls += 1;
+        self.report.requests += u64::from(requests);
+        self.report.tokens += usage.map_or(0, |usage| usage.context() + usage.output);
+        self.report.spent = self.purse.spent();
+        self.report.unpriced = self.purse.unpriced();
+        let said = Said::of(&answered);
+        self.fresh.push(answered);
+        said
+    }
+
+    /// No answer came, and none will.
+    pub(super) fn failed(&mut self, error: &JudgeError, reserved: Reserved) -> Said {
+        self.purse.settle(reserved, Spent::Nothing);
+        self.report.requests += u64::from(error.requests);
+        if error.kind.is_for_all() && self.report.ended.is_none() {
+            self.report.ended = Some(error.message.clone());
+        }
+        Said::Failed(error.clone())
+    }
+
+    /// Keeps what has come in.
+    pub(super) fn keep(&mut self) -> Result<(), StoreError> {
+        if !self.fresh.is_empty() {
+            self.store.put_answers(&self.fresh)?;
+            self.fresh.clear();
+        }
+        if !self.judgements.is_empty() {
+            self.store.put_judgements(&self.judgements)?;
+            self.judgements.clear();
+        }
+        Ok(())
+    }
+
+    /// A case is done.
+    pub(super) fn conclude(&mut self, case: Case<'_>) {
+        match case.conclude((self.setup.now)()) {
+            Ok(judgement) => {
+                self.report.judged += 1;
+                for flag in &judgement.judging.flags {
+                    *self.report.flagged.entry(flag.name()).or_default() += 1;
+                }
+                self.judgements.push(judgement);
+            }
+            Err(why) => self.report.fail(&why),
+        }
+        (self.setup.progress)(&self.report);
+    }
+}

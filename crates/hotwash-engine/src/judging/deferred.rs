@@ -1,0 +1,157 @@
+//! Judges that answer later: rounds of questions over many sessions, since one task may need another's answer.
+
+use super::carrier::Carrier;
+use super::case::{Ask, Case};
+use super::purse::{Purse, Reserved};
+use super::{Backend, Docket, Dockets, Report, Setup, open_case};
+use crate::judges::{Answer, JudgeError, Question};
+use crate::stores::{Store, StoreError};
+use std::collections::HashMap;
+
+/// How much evidence is in memory at once.
+const GROUP_BYTES: usize = 96 << 20;
+/// How many answers are kept in one go.
+const KEEP: usize = 64;
+
+pub(super) fn judge<'r>(
+    store: &mut Store,
+    dockets: Dockets<'r>,
+    purse: Purse,
+    setup: &'r Setup<'r>,
+) -> Result<Report, StoreError> {
+    let Dockets { open, report } = dockets;
+    let mut carrier = Carrier::new(store, purse, report, setup);
+    let mut open = open.into_iter();
+    while open.len() > 0 && !setup.stopped() && carrier.report.ended.is_none() {
+        let (mut cases, mut bytes) = (Vec::new(), 0);
+        while bytes < GROUP_BYTES
+            && let Some(docket) = open.next()
+        {
+            if let Some(case) = take_up(&mut carrier, docket)? {
+                bytes += case.bytes();
+                cases.push(Some(case));
+            }
+        }
+        while round(&mut carrier, &mut cases)? && !setup.stopped() && carrier.report.ended.is_none() {}
+        for case in cases.into_iter().flatten() {
+            // What waits is waited for; what the end of the run cut off is not.
+            if case.waits() {
+                carrier.report.waits += 1;
+            } else {
+                carrier.report.skip("not asked any more");
+            }
+        }
+        carrier.keep()?;
+    }
+    for _ in open {
+        carrier.report.skip("not asked any more");
+    }
+    carrier.report.waiting.sort();
+    Ok(carrier.report)
+}
+
+fn take_up<'r>(carrier: &mut Carrier<'_, 'r>, docket: Docket<'r>) -> Result<Option<Case<'r>>, StoreError> {
+    if let Some(case) = docket.case {
+        return Ok(Some(*case));
+    }
+    match open_case(carrier.store(), docket.row, carrier.setup)? {
+        Ok(case) => Ok(Some(case)),
+        Err(untold) => {
+            carrier.report.fail(&super::without_path(&untold));
+            Ok(None)
+        }
+    }
+}
+
+/// Asks everything that is ready. Says whether something was answered, so that another round may get further.
+fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Result<bool, StoreError> {
+    let mut asks: Vec<(usize, Ask, Option<Reserved>)> = Vec::new();
+    for (number, place) in cases.iter_mut().enumerate() {
+        let Some(case) = place else { continue };
+        for ask in carrier.ready(case)? {
+            let Some(reserved) = carrier.reserve(&ask) else {
+                carrier.report.ended.get_or_insert_with(|| super::over_the_cap(&ask, carrier.setup));
+                continue;
+            };
+            asks.push((number, ask, Some(reserved)));
+        }
+        if case.is_done()
+            && let Some(case) = place.take()
+        {
+            carrier.conclude(case);
+        }
+    }
+    carrier.keep()?;
+    let mut progress = false;
+    for (look, it) in carrier.setup.looks.iter().enumerate() {
+        let mine: HashMap<String, usize> = asks
+            .iter()
+            .enumerate()
+            .filter(|(_, ask)| ask.1.look == look)
+            .map(|(at, ask)| (ask.1.id.clone(), at))
+            .collect();
+        if mine.is_empty() {
+            continue;
+        }
+        let asked: Vec<Ask> = mine.values().map(|at| asks[*at].1.clone()).collect();
+        let mut problem = None;
+        let mut unkept = 0;
+        let mut hear = |id: &str, answer: Answer| {
+            let Some((number, ask, reserved)) = mine.get(id).map(|at| &mut asks[*at]) else { return };
+            let Some(case) = cases.get_mut(*number).and_then(Option::as_mut) else { return };
+            let Some(reserved) = reserved.take() else { return };
+            let said = match answer {
+                Answer::Waits => {
+                    carrier.purse.settle(reserved, super::purse::Spent::Nothing);
+                    carrier.report.waiting.push(ask.name.clone());
+                    case.wait();
+                    return;
+                }
+                Answer::Reply(reply) => carrier.received(case.session(), ask, reply, reserved),
+                Answer::Failed(error) => carrier.failed(&error, reserved),
+            };
+            unkept += 1;
+            if unkept % KEEP == 0
+                && let Err(error) = carrier.keep()
+            {
+                problem.get_or_insert(error);
+            }
+            case.answer(ask, &said);
+            progress = true;
+            (carrier.setup.progress)(&carrier.report);
+        };
+        let done = match it.backend {
+            Backend::Deferred(deferred) => {
+                let mut questions: Vec<Question<'_>> = asked
+                    .iter()
+                    .map(|ask| Question { id: &ask.id, name: &ask.name, prompt: &ask.prompt, model: &ask.model })
+                    .collect();
+                questions.sort_by_key(|question| question.name);
+                deferred.round(&questions, &mut hear)
+            }
+            Backend::Live(live) => {
+                for ask in &asked {
+                    match live.reply(&ask.prompt, &ask.model) {
+                        Ok(reply) => hear(&ask.id, Answer::Reply(reply)),
+                        Err(error) => hear(&ask.id, Answer::Failed(error)),
+                    }
+                }
+                Ok(())
+            }
+        };
+        if let Some(error) = problem {
+            return Err(error);
+        }
+        if let Err(JudgeError { message, .. }) = done {
+            carrier.report.ended.get_or_insert(message);
+        }
+    }
+    // Whatever was neither answered nor put off was not asked.
+    for (_, _, reserved) in asks {
+        if let Some(reserved) = reserved {
+            carrier.purse.settle(reserved, super::purse::Spent::Nothing);
+        }
+    }
+    carrier.keep()?;
+    Ok(progress)
+}

@@ -1,0 +1,189 @@
+//! Judges that answer while one waits: a few hands carry questions, one head keeps the store and the purse.
+
+use super::carrier::Carrier;
+use super::case::{Ask, Case};
+use super::purse::{Purse, Reserved};
+use super::{Backend, Docket, Dockets, Report, Setup, open_case};
+use crate::judges::{JudgeError, Reply};
+use crate::stores::{Store, StoreError};
+use hotwash_core::prompts::Prompt;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+
+/// A question on its way.
+struct Errand {
+    ticket: u64,
+    prompt: Arc<Prompt>,
+    model: String,
+    look: usize,
+}
+
+/// A question under way, as the head knows it.
+struct UnderWay {
+    case: u64,
+    ask: Ask,
+    reserved: Reserved,
+}
+
+pub(super) fn judge<'r>(
+    store: &mut Store,
+    dockets: Dockets<'r>,
+    purse: Purse,
+    setup: &'r Setup<'r>,
+) -> Result<Report, StoreError> {
+    let Dockets { open, report } = dockets;
+    let carrier = Carrier::new(store, purse, report, setup);
+    let (errands, inbox) = mpsc::channel::<Errand>();
+    let inbox = Mutex::new(inbox);
+    let (replies, answers) = mpsc::channel();
+    // Backends are shared by the hands; the rest of the setup is not theirs.
+    let backends: Vec<_> = setup
+        .looks
+        .iter()
+        .filter_map(|look| match look.backend {
+            Backend::Live(live) => Some(live),
+            Backend::Deferred(_) => None,
+        })
+        .collect();
+    thread::scope(|scope| {
+        for _ in 0..setup.concurrency.max(1) {
+            let (inbox, replies, backends) = (&inbox, replies.clone(), &backends);
+            scope.spawn(move || {
+                loop {
+                    let errand = inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let Ok(Errand { ticket, prompt, model, look }) = errand else { return };
+                    let answer = backends[look].reply(&prompt, &model);
+                    if replies.send((ticket, answer)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        // Owned here: when the head is done, however it ends, the hands find nobody to work for.
+        let head = Head {
+            carrier,
+            errands,
+            answers,
+            open: open.into_iter(),
+            cases: HashMap::new(),
+            queue: VecDeque::new(),
+            under_way: HashMap::new(),
+            count: 0,
+        };
+        head.run()
+    })
+}
+
+struct Head<'s, 'r> {
+    carrier: Carrier<'s, 'r>,
+    errands: mpsc::Sender<Errand>,
+    answers: mpsc::Receiver<(u64, Result<Reply, JudgeError>)>,
+    open: std::vec::IntoIter<Docket<'r>>,
+    cases: HashMap<u64, Case<'r>>,
+    queue: VecDeque<(u64, Ask)>,
+    under_way: HashMap<u64, UnderWay>,
+    count: u64,
+}
+
+impl<'r> Head<'_, 'r> {
+    fn run(mut self) -> Result<Report, StoreError> {
+        loop {
+            self.hand_out()?;
+            self.carrier.keep()?;
+            if self.under_way.is_empty() {
+                break;
+            }
+            let Ok(first) = self.answers.recv() else { break };
+            let mut came = vec![first];
+            came.extend(self.answers.try_iter());
+            let mut said = Vec::new();
+            for (ticket, answer) in came {
+                let Some(UnderWay { case, ask, reserved }) = self.under_way.remove(&ticket) else { continue };
+                let Some(session) = self.cases.get(&case).map(|case| case.session().clone()) else { continue };
+                let heard = match answer {
+                    Ok(reply) => self.carrier.received(&session, &ask, reply, reserved),
+                    Err(error) => self.carrier.failed(&error, reserved),
+                };
+                said.push((case, ask, heard));
+            }
+            // What was paid for is safe before anything is made of it.
+            self.carrier.keep()?;
+            for (number, ask, heard) in said {
+                if let Some(case) = self.cases.get_mut(&number) {
+                    case.answer(&ask, &heard);
+                    self.go_on(number)?;
+                }
+            }
+            (self.carrier.setup.progress)(&self.carrier.report);
+        }
+        self.carrier.keep()?;
+        let Head { mut carrier, open, cases, .. } = self;
+        let why = if carrier.setup.stopped() { "stopped before" } else { "not asked any more" };
+        for _ in 0..cases.len() + open.len() {
+            carrier.report.skip(why);
+        }
+        Ok(carrier.report)
+    }
+
+    /// Gives the hands something to do, as long as there is something and nothing speaks against it.
+    fn hand_out(&mut self) -> Result<(), StoreError> {
+        while self.under_way.len() < self.carrier.setup.concurrency.max(1) {
+            if self.carrier.setup.stopped() || self.carrier.report.ended.is_some() {
+                return Ok(());
+            }
+            let Some((number, ask)) = self.queue.pop_front() else {
+                let Some(docket) = self.open.next() else { return Ok(()) };
+                self.take_up(docket)?;
+                continue;
+            };
+            let Some(reserved) = self.carrier.reserve(&ask) else {
+                self.carrier.report.ended = Some(super::over_the_cap(&ask, self.carrier.setup));
+                return Ok(());
+            };
+            self.count += 1;
+            let errand = Errand {
+                ticket: self.count,
+                prompt: Arc::clone(&ask.prompt),
+                model: ask.model.clone(),
+                look: ask.look,
+            };
+            self.under_way.insert(self.count, UnderWay { case: number, ask, reserved });
+            if self.errands.send(errand).is_err() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn take_up(&mut self, docket: Docket<'r>) -> Result<(), StoreError> {
+        let case = match docket.case {
+            Some(case) => *case,
+            None => match open_case(self.carrier.store(), docket.row, self.carrier.setup)? {
+                Ok(case) => case,
+                Err(untold) => {
+                    self.carrier.report.fail(&super::without_path(&untold));
+                    return Ok(());
+                }
+            },
+        };
+        self.count += 1;
+        let number = self.count;
+        self.cases.insert(number, case);
+        self.go_on(number)
+    }
+
+    /// Queues what a case wants to know next, or concludes it.
+    fn go_on(&mut self, number: u64) -> Result<(), StoreError> {
+        let Some(mut case) = self.cases.remove(&number) else { return Ok(()) };
+        for ask in self.carrier.ready(&mut case)? {
+            self.queue.push_back((number, ask));
+        }
+        if case.is_done() {
+            self.carrier.conclude(case);
+        } else {
+            self.cases.insert(number, case);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,349 @@
+//! Judging by models: which sessions, what is asked, what came of it, and for how much.
+//!
+//! A [`Case`](case::Case) is one session before its judge and does no I/O; `live` and `deferred` carry its questions and
+//! answers. The store is written by the one thread that hands out the work.
+
+mod carrier;
+mod case;
+mod deferred;
+mod live;
+pub mod log;
+pub mod purse;
+
+pub use case::{Ask, Case};
+pub use purse::Share;
+
+use crate::archive::Archive;
+use crate::judges::{Deferred, Live};
+use crate::pipeline::{self, Untold};
+use crate::stores::{Row, Store, StoreError};
+use hotwash_core::evidence::{About, Record, Recorder, SubagentNote};
+use hotwash_core::outcomes;
+use hotwash_core::prices::{Picodollars, Prices};
+use hotwash_core::prompts::{self, Task};
+use hotwash_core::redaction::{Rules, redact};
+use hotwash_core::rubric::Rubric;
+use hotwash_core::scores::Provenance;
+use hotwash_core::sessions::{SessionKind, Timestamp, Usage};
+use hotwash_core::verdicts::Thresholds;
+use purse::Purse;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Changes with every change of what is made of the same answers.
+pub const VERSION: &str = "1.0.0";
+/// A session that may yet go on is left alone for so long, in milliseconds.
+const QUIET_MS: i64 = 30 * 60 * 1000;
+/// How much of what was rendered for the estimate is kept for the judging, in bytes.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// Who is asked first, or second.
+pub struct Look<'a> {
+    /// The backend's name.
+    pub name: &'a str,
+    /// The backend.
+    pub backend: Backend<'a>,
+    /// The model for quality and outcome.
+    pub model: String,
+    /// The model for what is easier: topic and intent.
+    pub small_model: String,
+    /// The share of the list price that it takes.
+    pub share: Share,
+}
+
+impl Look<'_> {
+    /// The model for a task; for critics by the class that the rubric names.
+    pub fn model_for(&self, task: Task, class: Option<&str>) -> &str {
+        match (task, class) {
+            (Task::Topic | Task::Intent, _) | (_, Some("haiku" | "small")) => &self.small_model,
+            _ => &self.model,
+        }
+    }
+}
+
+/// A way to a model.
+#[derive(Clone, Copy)]
+pub enum Backend<'a> {
+    /// It answers while one waits.
+    Live(&'a dyn Live),
+    /// It answers later.
+    Deferred(&'a dyn Deferred),
+}
+
+/// What a run of judging works with.
+pub struct Setup<'a> {
+    /// What to take out of words.
+    pub rules: &'a Rules,
+    /// What to grade by.
+    pub rubric: &'a Rubric,
+    /// What tokens cost.
+    pub prices: &'a Prices,
+    /// Where transcripts are kept.
+    pub archive: Option<&'a Archive>,
+    /// Who is asked, and who is asked again where the first is not sure.
+    pub looks: &'a [Look<'a>],
+    /// What is asked.
+    pub tasks: &'a [Task],
+    /// The rubric's critics score apart.
+    pub panel: bool,
+    /// How likely a goal must be reached to call it so.
+    pub thresholds: Thresholds,
+    /// What may be spent.
+    pub cap: Option<Picodollars>,
+    /// How many questions may be under way at once.
+    pub concurrency: usize,
+    /// Nothing more is to be asked.
+    pub stop: &'a AtomicBool,
+    /// What time it is.
+    pub now: &'a (dyn Fn() -> Timestamp + Sync),
+    /// Whether anything of a session may reach a model.
+    pub may_share: &'a dyn Fn(&Row) -> bool,
+    /// Told how far it is.
+    pub progress: &'a dyn Fn(&Report),
+}
+
+impl Setup<'_> {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Where grades and outcomes of this run come from. Runs that could differ in anything but chance differ in this.
+    pub fn provenance(&self) -> Provenance {
+        let mut models: Vec<&str> = Vec::new();
+        let mut judges: Vec<&str> = Vec::new();
+        for look in self.looks {
+            judges.push(look.name);
+            models.push(&look.model);
+            if look.small_model != look.model && (self.tasks.contains(&Task::Intent) || self.panel) {
+                models.push(&look.small_model);
+            }
+        }
+        let mut hash = Sha256::new();
+        hash.update(prompts::version(self.rubric));
+        hash.update([u8::from(self.panel)]);
+        hash.update(format!("{:?}", self.thresholds));
+        let hash: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Provenance {
+            judge: judges.join(","),
+            judge_version: VERSION.to_owned(),
+            model: Some(models.join(",")),
+            rubric: self.rubric.id(),
+            rubric_hash: self.rubric.hash(),
+            prompt_hash: Some(hash),
+        }
+    }
+}
+
+/// What came of a run of judging, or has so far.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Sessions that were looked at.
+    pub found: u64,
+    /// Sessions that were judged in this run.
+    pub judged: u64,
+    /// Sessions that this judge had judged before, as they are.
+    pub before: u64,
+    /// Sessions that were left out, by reason.
+    pub skipped: BTreeMap<&'static str, u64>,
+    /// Sessions that could not be judged, by reason.
+    pub failed: BTreeMap<String, u64>,
+    /// Questions that wait for an answer, by name.
+    pub waiting: Vec<String>,
+    /// Sessions that wait for one.
+    pub waits: u64,
+    /// Sessions whose verdict carries a warning, by its name.
+    pub flagged: BTreeMap<&'static str, u64>,
+    /// Questions that were answered in this run.
+    pub calls: u64,
+    /// Questions whose answers were there.
+    pub cached: u64,
+    /// Requests that were made, failed ones included.
+    pub requests: u64,
+    /// Tokens read and written.
+    pub tokens: u64,
+    /// What was spent.
+    pub spent: Picodollars,
+    /// Answers whose price nobody knows.
+    pub unpriced: u64,
+    /// Why the run ended before its end, where it did.
+    pub ended: Option<String>,
+}
+
+impl Report {
+    /// Sessions that are done, one way or another.
+    pub fn done(&self) -> u64 {
+        self.judged + self.before + self.waits + self.skipped.values().sum::<u64>() + self.failed.values().sum::<u64>()
+    }
+
+    fn skip(&mut self, why: &'static str) {
+        *self.skipped.entry(why).or_default() += 1;
+    }
+
+    fn fail(&mut self, why: &str) {
+        *self.failed.entry(why.to_owned()).or_default() += 1;
+    }
+}
+
+/// What judging would take.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Sessions that would be judged.
+    pub sessions: u64,
+    /// Questions that would be asked.
+    pub calls: u64,
+    /// Tokens that would be read.
+    pub tokens: u64,
+    /// What it would probably cost, where every model has a price.
+    pub probably: Option<Picodollars>,
+    /// What it may cost at most.
+    pub at_most: Option<Picodollars>,
+}
+
+/// A session that is to be judged, rendered or not yet.
+pub struct Docket<'r> {
+    /// The session.
+    pub row: &'r Row,
+    case: Option<Box<Case<'r>>>,
+}
+
+/// The sessions that are to be judged, with why the others are not.
+pub struct Dockets<'r> {
+    /// Those that are.
+    pub open: Vec<Docket<'r>>,
+    /// What is known of the others.
+    pub report: Report,
+}
+
+/// Picks the sessions that are to be judged.
+pub fn pick<'r>(store: &Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, StoreError> {
+    let before = store.judged_by(&setup.provenance())?;
+    let now = (setup.now)();
+    let mut report = Report { found: rows.len() as u64, ..Report::default() };
+    let mut open = Vec::new();
+    for row in rows {
+        let session = &row.session;
+        let is_going_on = || session.to.is_some_and(|to| session.open && now.0.saturating_sub(to.0) < QUIET_MS);
+        let judged = before.get(&session.id.0).is_some_and(|judgement| {
+            let has = |task| match task {
+                Task::Outcome => judgement.outcome.is_some(),
+                Task::Quality => judgement.grade.is_some(),
+                Task::Topic | Task::Intent => true,
+            };
+            judgement.is_of(session.from, session.to)
+                && judgement.judging.complete
+                && setup.tasks.iter().all(|task| has(*task))
+        });
+        if !(setup.may_share)(row) {
+            report.skip("opted out");
+        } else if session.kind != SessionKind::Main {
+            report.skip("subagent");
+        } else if !row.outcome.as_ref().is_some_and(|outcome| outcome.substance.passes()) {
+            report.skip("too little happened");
+        } else if is_going_on() {
+            report.skip("still going on");
+        } else if judged {
+            report.before += 1;
+        } else {
+            open.push(Docket { row, case: None });
+        }
+    }
+    Ok(Dockets { open, report })
+}
+
+/// What judging would take. Sessions are rendered for it; as many as fit into memory stay so.
+pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'r>) -> Result<Estimate, StoreError> {
+    let mut estimate =
+        Estimate { probably: Some(Picodollars(0)), at_most: Some(Picodollars(0)), ..Estimate::default() };
+    let add = |sum: Option<Picodollars>, cost: Option<Picodollars>| Some(sum?.plus(cost?));
+    let mut kept = 0;
+    for docket in &mut dockets.open {
+        let Ok(case) = open_case(store, docket.row, setup)? else { continue };
+        let mut asked = false;
+        for ask in case.foreseen() {
+            if store.answer(&ask.id)?.is_some() {
+                continue;
+            }
+            let look = &setup.looks[ask.look];
+            asked = true;
+            estimate.calls += 1;
+            estimate.tokens += ask.prompt.tokens() as u64;
+            estimate.probably =
+                add(estimate.probably, purse::probably(setup.prices, &ask.model, &ask.prompt, look.share));
+            estimate.at_most = add(estimate.at_most, purse::at_most(setup.prices, &ask.model, &ask.prompt, look.share));
+        }
+        estimate.sessions += u64::from(asked);
+        kept += case.bytes();
+        if kept <= KEPT_BYTES {
+            docket.case = Some(Box::new(case));
+        }
+    }
+    Ok(estimate)
+}
+
+/// Judges. Whatever happens on the way, every answer that came is kept.
+pub fn judge<'r>(store: &mut Store, dockets: Dockets<'r>, setup: &'r Setup<'r>) -> Result<Report, StoreError> {
+    store.keep_safe()?;
+    let purse = Purse::new(setup.cap);
+    let is_deferred = |look: &Look<'_>| matches!(look.backend, Backend::Deferred(_));
+    if setup.looks.iter().any(is_deferred) {
+        deferred::judge(store, dockets, purse, setup)
+    } else {
+        live::judge(store, dockets, purse, setup)
+    }
+}
+
+/// Every question of a session as far as it can be foreseen, for those who want to look before anything is sent.
+pub fn questions(store: &Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Vec<Ask>, Untold>, StoreError> {
+    Ok(open_case(store, row, setup)?.map(|case| case.foreseen()))
+}
+
+/// Renders a session for its judge.
+fn open_case<'s>(store: &Store, row: &Row, setup: &'s Setup<'s>) -> Result<Result<Case<'s>, Untold>, StoreError> {
+    let record = match record(store, row, setup)? {
+        Ok(record) => record,
+        Err(untold) => return Ok(Err(untold)),
+    };
+    // What facts say, whatever a model has said before.
+    let offline = outcomes::offline(row.session.facts.get());
+    Ok(Ok(Case::open(row, offline, &record, setup)))
+}
+
+fn record(store: &Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Record, Untold>, StoreError> {
+    let mut recorder = Recorder::new(setup.rules);
+    let told = pipeline::tell(store, setup.archive, &store.parts(row)?, &mut |event| recorder.event(event));
+    match told {
+        Err(Untold::Store(error)) => return Err(error),
+        Err(untold) => return Ok(Err(untold)),
+        Ok(()) => {}
+    }
+    let note = |child: Row| {
+        let kind = redact("subagent", setup.rules);
+        SubagentNote { title: child.session.title, kind, summary: child.session.summary }
+    };
+    let subagents = if row.with_subagents.subagents > 0 {
+        store.subagents(row, &setup.rubric.hash())?.into_iter().map(note).collect()
+    } else {
+        Vec::new()
+    };
+    Ok(Ok(recorder.finish(About { facts: row.session.facts.get(), subagents })))
+}
+
+/// Why a question is not asked any more: it might cost more than is left.
+fn over_the_cap(ask: &Ask, setup: &Setup<'_>) -> String {
+    match setup.cap {
+        Some(cap) if setup.prices.cost(&ask.model, &Usage { input: 1, ..Usage::default() }).is_some() => {
+            format!("the next question may cost more than is left of ${:.2}", cap.dollars())
+        }
+        _ => format!("nobody knows what {} costs, so no cap can be kept", ask.model),
+    }
+}
+
+/// Why a session cannot be told, for counting: without the name of its file.
+fn without_path(untold: &Untold) -> String {
+    match untold {
+        Untold::Store(error) => error.to_string(),
+        Untold::Gone(_) => "the transcript is gone, and the archive does not have it".into(),
+        Untold::Unreadable(..) => "the transcript cannot be read".into(),
+    }
+}

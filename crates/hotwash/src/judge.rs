@@ -1,0 +1,467 @@
+//! Judging from the command line: who is asked, what may be sent, and what is said on the way.
+
+use crate::commands::Context;
+use crate::env;
+use crate::errors::{Exit, Failure};
+use crate::judge_settings::{Backend as Way, Named};
+use crate::repositories::Repositories;
+use crate::run::{Run, now_ns};
+use crate::screen::numbers::count;
+use crate::screen::progress::JudgingBar;
+use crate::screen::text::words;
+use crate::screen::{self, stdout};
+use crate::settings::{self, Settings};
+use hotwash_core::prices::{self, Picodollars, Prices};
+use hotwash_core::sessions::Timestamp;
+use hotwash_core::verdicts::Thresholds;
+use hotwash_engine::judges::anthropic::{self, Anthropic};
+use hotwash_engine::judges::batches::{self, Batches};
+use hotwash_engine::judges::claude_cli::{self, ClaudeCli};
+use hotwash_engine::judges::files::Files;
+use hotwash_engine::judges::http::Network;
+use hotwash_engine::judges::openai::{self, OpenAi};
+use hotwash_engine::judges::{JudgeError, Key, Question, World};
+use hotwash_engine::judging::log::{EgressLog, StoredLedger};
+use hotwash_engine::judging::{self, Ask, Backend, Dockets, Estimate, Look, Report, Setup, Share};
+use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
+use hotwash_engine::stores::{Row, Store};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// For how many sessions the bill is worked out when nobody asked for one.
+const OFFERED: usize = 20;
+
+/// What came of judging.
+pub(crate) struct Judged {
+    /// How the command ends.
+    pub(crate) exit: Exit,
+    /// What was done.
+    pub(crate) report: Report,
+    /// What was expected.
+    pub(crate) estimate: Estimate,
+}
+
+/// A way to a model, opened.
+enum Opened<'a> {
+    Anthropic(Anthropic),
+    Batches(Batches<'a>),
+    ClaudeCli(ClaudeCli),
+    OpenAi(OpenAi),
+    Files(Files),
+}
+
+impl Opened<'_> {
+    fn backend(&self) -> Backend<'_> {
+        match self {
+            Opened::Anthropic(live) => Backend::Live(live),
+            Opened::ClaudeCli(live) => Backend::Live(live),
+            Opened::OpenAi(live) => Backend::Live(live),
+            Opened::Batches(deferred) => Backend::Deferred(deferred),
+            Opened::Files(deferred) => Backend::Deferred(deferred),
+        }
+    }
+
+    /// The exact bytes of a question.
+    fn bytes(&self, ask: &Ask) -> Vec<u8> {
+        let Ask { id, name, prompt, model, .. } = ask;
+        match self {
+            Opened::Anthropic(api) => api.body(prompt, model),
+            Opened::OpenAi(api) => api.body(prompt, model),
+            Opened::Batches(batches) => {
+                let mut all = Vec::new();
+                batches.bodies(&[Question { id, name, prompt, model }], &mut |body| all.extend_from_slice(body));
+                all
+            }
+            Opened::ClaudeCli(cli) => cli.body(prompt).unwrap_or_else(|error| error.message.into_bytes()),
+            Opened::Files(files) => files.body(&Question { id, name, prompt, model }).into_bytes(),
+        }
+    }
+}
+
+/// Judges sessions by the models of the settings. Nothing comes of it where the offline judge is to judge alone, or where
+/// only the bill was asked for.
+pub(crate) fn judge(
+    context: &Context<'_>,
+    run: &mut Run<'_>,
+    rows: &[Row],
+    dry_run: bool,
+) -> Result<Option<Judged>, Failure> {
+    let settings = &context.settings;
+    if settings.judge.value.is_empty() {
+        return match dry_run {
+            true => Err(Failure::new("--dry-run shows what a model would be sent, and no model is asked")
+                .hint("name one, such as `--judge anthropic`")),
+            false => Ok(None),
+        };
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let world = world(settings, Arc::clone(&stop))?;
+    let ledger = match settings.judge.value.iter().any(|named| named.backend == Way::AnthropicBatch) {
+        true => Some(StoredLedger::new(Store::open(&settings.store.value, Arc::clone(&run.rules))?)),
+        false => None,
+    };
+    let opened = settings
+        .judge
+        .value
+        .iter()
+        .map(|named| open(named, context, ledger.as_ref(), &world))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let names: Vec<String> = settings.judge.value.iter().map(|named| named.backend.name().to_owned()).collect();
+    let looks = looks(settings, &opened, &names)?;
+    let prices = prices_for(settings, &looks);
+    let bar = JudgingBar::new();
+    let sharing = Sharing::new(context);
+    let setup = Setup {
+        rules: &run.rules,
+        rubric: &run.rubric,
+        prices: &prices,
+        archive: run.archive.as_ref(),
+        looks: &looks,
+        tasks: &settings.tasks.value,
+        panel: settings.panel.value,
+        thresholds: thresholds(settings),
+        cap: settings.max_usd.value.map(picodollars),
+        concurrency: settings.concurrency.value,
+        stop: &stop,
+        now: &|| Timestamp(now_ns() / 1_000_000),
+        may_share: &|row| sharing.allows(row),
+        progress: &|report| bar.tell(report),
+    };
+    let mut dockets = judging::pick(&run.store, rows, &setup)?;
+    let estimate = judging::estimate(&run.store, &mut dockets, &setup)?;
+    check_cap(&setup, &estimate)?;
+    if dry_run {
+        show_bytes(run, &dockets, &setup, &opened)?;
+        screen::stderr(&format!("nothing was sent: {}\n", expected(&estimate, &dockets, settings)));
+        return Ok(None);
+    }
+    screen::stderr(&format!("{}\n", expected(&estimate, &dockets, settings)));
+    stop_on_interrupt(&stop);
+    bar.begin(dockets.open.len() as u64);
+    let report = judging::judge(&mut run.store, dockets, &setup);
+    bar.clear();
+    let report = report?;
+    let exit = tell(&report, &opened, settings);
+    Ok(Some(Judged { exit, report, estimate }))
+}
+
+/// What judging would cost, where somebody has a key and has not switched judging on.
+pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Option<String> {
+    let settings = &context.settings;
+    let has_key = context.env.get(env::ANTHROPIC_API_KEY).is_some_and(|key| !key.trim().is_empty());
+    if !settings.judge.value.is_empty() || !has_key || run.example || rows.is_empty() || !settings.share.value {
+        return None;
+    }
+    let (model, small_model) = Way::Anthropic.models()?;
+    let nobody = Nobody;
+    let looks = [Look {
+        name: Way::Anthropic.name(),
+        backend: Backend::Live(&nobody),
+        model: model.into(),
+        small_model: small_model.into(),
+        share: Share::Whole,
+    }];
+    let (stop, sharing) = (AtomicBool::new(false), Sharing::new(context));
+    let setup = Setup {
+        rules: &run.rules,
+        rubric: &run.rubric,
+        prices: prices::shipped(),
+        archive: run.archive.as_ref(),
+        looks: &looks,
+        tasks: &settings.tasks.value,
+        panel: settings.panel.value,
+        thresholds: thresholds(settings),
+        cap: None,
+        concurrency: 1,
+        stop: &stop,
+        now: &|| Timestamp(now_ns() / 1_000_000),
+        may_share: &|row| sharing.allows(row),
+        progress: &|_| {},
+    };
+    let mut dockets = judging::pick(&run.store, rows, &setup).ok()?;
+    let all = dockets.open.len();
+    dockets.open.truncate(OFFERED);
+    let estimate = judging::estimate(&run.store, &mut dockets, &setup).ok().filter(|estimate| estimate.sessions > 0)?;
+    let dollars = estimate.probably?.dollars() * all as f64 / dockets.open.len().max(1) as f64;
+    Some(format!(
+        "A model can judge the {} for about ${dollars:.2}: `hotwash score --judge anthropic`; --dry-run shows every byte.",
+        count(all as u64, "session")
+    ))
+}
+
+/// Asks nobody: for working out a bill.
+struct Nobody;
+
+impl hotwash_engine::judges::Live for Nobody {
+    fn reply(&self, _: &hotwash_core::prompts::Prompt, _: &str) -> Result<hotwash_engine::judges::Reply, JudgeError> {
+        let kind = hotwash_engine::judges::Failing::Stopped;
+        Err(JudgeError { kind, message: "nobody is asked".into(), requests: 0 })
+    }
+}
+
+fn world(settings: &Settings, stop: Arc<AtomicBool>) -> Result<World, Failure> {
+    let path = settings.store.value.with_extension("egress.jsonl");
+    let log = EgressLog::open(&path).map_err(|error| {
+        Failure::new(format!("cannot write the log of what is sent, {}", path.display())).cause(words(&error))
+    })?;
+    let mut world = World::new(Arc::new(log));
+    world.stop = stop;
+    Ok(world)
+}
+
+fn open<'a>(
+    named: &Named,
+    context: &Context<'_>,
+    ledger: Option<&'a StoredLedger>,
+    world: &World,
+) -> Result<Opened<'a>, Failure> {
+    let Context { settings, env, .. } = context;
+    let proxy = env.get(env::HTTPS_PROXY).filter(|proxy| !proxy.trim().is_empty()).map(Key::new);
+    let network = Network { proxy, ..Network::default() };
+    let key = |variable: &str| Key::new(env.get(variable).unwrap_or_default());
+    let cannot = |error: JudgeError| {
+        let hint = match named.backend {
+            Way::Anthropic | Way::AnthropicBatch => {
+                "set ANTHROPIC_API_KEY, or use `--judge claude-cli` with a subscription, or `--judge files` without either"
+            }
+            Way::ClaudeCli => "install Claude Code, or use another judge",
+            Way::OpenAi => "set OPENAI_BASE_URL, and OPENAI_API_KEY where the server wants one",
+            Way::Files => "name another folder with --judge-dir",
+        };
+        Failure::new(format!("cannot use the judge {named}")).cause(error).hint(hint)
+    };
+    let several_critics = settings.panel.value;
+    Ok(match named.backend {
+        Way::Anthropic => {
+            let base = settings.anthropic_url.value.clone();
+            let config = anthropic::Config { base, key: key(env::ANTHROPIC_API_KEY), several_critics, network };
+            Opened::Anthropic(Anthropic::new(config, world.clone()).map_err(cannot)?)
+        }
+        Way::AnthropicBatch => {
+            let Some(ledger) = ledger else { return Err(Failure::new("there is no store to remember batches in")) };
+            let config = batches::Config {
+                base: settings.anthropic_url.value.clone(),
+                several_critics,
+                network,
+                ..batches::Config::new(key(env::ANTHROPIC_API_KEY))
+            };
+            Opened::Batches(Batches::new(config, ledger, world.clone()).map_err(cannot)?)
+        }
+        Way::OpenAi => {
+            let key = Some(key(env::OPENAI_API_KEY)).filter(|key| !key.is_empty());
+            let config = openai::Config { base: settings.openai_url.value.clone(), key, temperature: None, network };
+            Opened::OpenAi(OpenAi::new(config, world.clone()).map_err(cannot)?)
+        }
+        Way::ClaudeCli => {
+            // A folder of its own, by whose name its traces are known and left out.
+            let beside = settings.store.value.parent().unwrap_or(Path::new(""));
+            let folder = env.folder.join(beside).join(JUDGE_FOLDER);
+            let environment = env.each().map(|(name, value)| (name.into(), value.into())).collect();
+            let config = claude_cli::Config::new(folder, environment);
+            Opened::ClaudeCli(ClaudeCli::new(config, world.clone()).map_err(cannot)?)
+        }
+        Way::Files => Opened::Files(Files::new(&env.folder.join(&settings.judge_dir.value), world.clone())),
+    })
+}
+
+fn looks<'o>(settings: &Settings, opened: &'o [Opened<'_>], names: &'o [String]) -> Result<Vec<Look<'o>>, Failure> {
+    let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let look = |((named, opened), name): ((&Named, &'o Opened<'_>), &'o String)| {
+        let usual = named.backend.models();
+        let model = named.model.clone().or_else(|| some(&settings.judge_model.value));
+        let model = model.or_else(|| usual.map(|(model, _)| model.to_owned())).ok_or_else(|| {
+            Failure::new(format!("which model is {named} to ask?"))
+                .hint(format!("name it behind a colon, such as `--judge {named}:MODEL`, or set judge_model"))
+        })?;
+        // Who names a model means it for everything, unless the smaller one is named too.
+        let small = some(&settings.judge_small_model.value);
+        let small = small.or_else(|| usual.filter(|_| named.model.is_none()).map(|(_, small)| small.to_owned()));
+        let share = match named.backend {
+            Way::AnthropicBatch => Share::Half,
+            Way::Files => Share::Nothing,
+            _ => Share::Whole,
+        };
+        let small_model = small.unwrap_or_else(|| model.clone());
+        Ok(Look { name: name.as_str(), backend: opened.backend(), model, small_model, share })
+    };
+    settings.judge.value.iter().zip(opened).zip(names).map(look).collect()
+}
+
+fn prices_for(settings: &Settings, looks: &[Look<'_>]) -> Prices {
+    let mut prices = prices::shipped().clone();
+    if let Some((input, output)) = settings.judge_price.value {
+        for look in looks {
+            prices = prices.with(&look.model, input, output).with(&look.small_model, input, output);
+        }
+    }
+    prices
+}
+
+fn thresholds(settings: &Settings) -> Thresholds {
+    Thresholds {
+        complete: settings.thresholds.value.iter().copied().collect::<BTreeMap<_, _>>(),
+        ..Thresholds::default()
+    }
+}
+
+fn picodollars(dollars: f64) -> Picodollars {
+    Picodollars((dollars * 1e12) as u64)
+}
+
+/// A cap needs prices; without them nothing is sent, and that is said at once.
+fn check_cap(setup: &Setup<'_>, estimate: &Estimate) -> Result<(), Failure> {
+    if setup.cap.is_some() && estimate.at_most.is_none() {
+        let models: Vec<&str> = setup.looks.iter().map(|look| look.model.as_str()).collect();
+        return Err(Failure::new(format!("nobody here knows what {} costs, so no cap can be kept", models.join(", ")))
+            .hint("name the price with --judge-price IN,OUT, or leave --max-usd out"));
+    }
+    Ok(())
+}
+
+/// What a run is going to do, in a line.
+fn expected(estimate: &Estimate, dockets: &Dockets<'_>, settings: &Settings) -> String {
+    let report = &dockets.report;
+    let mut others: Vec<String> = Vec::new();
+    if report.before > 0 {
+        others.push(format!("{} judged before", report.before));
+    }
+    others.extend(report.skipped.iter().map(|(why, n)| format!("{n} {why}")));
+    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+    let judge = crate::judge_settings::shown(&settings.judge.value);
+    let found = count(report.found, "session");
+    if dockets.open.is_empty() {
+        return format!("{judge} has nothing to judge in {found}{others}");
+    }
+    let bill = match (estimate.probably, estimate.at_most) {
+        (Some(Picodollars(0)), Some(Picodollars(0))) => String::new(),
+        (Some(probably), Some(at_most)) => {
+            format!(", about ${:.2}, at most ${:.2}", probably.dollars(), at_most.dollars())
+        }
+        _ => ", at a price that nobody here knows".into(),
+    };
+    format!(
+        "{judge} judges {} of {found}{others}: {}, about {} tokens{bill}",
+        dockets.open.len(),
+        count(estimate.calls, "question"),
+        crate::screen::numbers::grouped(estimate.tokens)
+    )
+}
+
+/// Prints what would be sent, byte for byte.
+fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &[Opened<'_>]) -> Result<(), Failure> {
+    for docket in &dockets.open {
+        let asks = match judging::questions(&run.store, docket.row, setup)? {
+            Ok(asks) => asks,
+            Err(untold) => {
+                screen::stderr(&format!("warning: {}: {untold}\n", docket.row.session.id.short()));
+                continue;
+            }
+        };
+        for ask in asks {
+            let bytes = opened[ask.look].bytes(&ask);
+            let later = match ask.prompt.task {
+                hotwash_core::prompts::Task::Outcome => {
+                    "; the criteria in it are the usual ones, the model's own come with the answer on the intent"
+                }
+                _ => "",
+            };
+            let head = format!("==> {} ({}, {} bytes{later}) <==\n", ask.name, ask.model, bytes.len());
+            stdout(&head)?;
+            stdout(&String::from_utf8_lossy(&bytes))?;
+            stdout("\n\n")?;
+        }
+    }
+    Ok(())
+}
+
+/// Says what came of it.
+fn tell(report: &Report, opened: &[Opened<'_>], settings: &Settings) -> Exit {
+    let mut line = format!("judged {}: {} answered", count(report.judged, "session"), count(report.calls, "question"));
+    if report.cached > 0 {
+        line.push_str(&format!(", {} known from before", report.cached));
+    }
+    if report.spent.0 > 0 {
+        line.push_str(&format!(", ${:.4} spent", report.spent.dollars()));
+    }
+    if report.unpriced > 0 {
+        line.push_str(&format!(", {} at an unknown price", report.unpriced));
+    }
+    screen::stderr(&format!("{line}\n"));
+    let flags: Vec<String> = report.flagged.iter().map(|(flag, n)| format!("{flag} {n}")).collect();
+    if !flags.is_empty() {
+        screen::stderr(&format!("flagged: {}; `hotwash show ID` says why\n", flags.join(", ")));
+    }
+    let waiting: usize = report.waiting.len();
+    if waiting > 0 {
+        let notes: Vec<String> = opened
+            .iter()
+            .filter_map(|opened| match opened {
+                Opened::Files(files) => Some(files.waiting()),
+                _ => None,
+            })
+            .flatten()
+            .filter_map(|waiting| Some(format!("{}: {}", waiting.file.display(), waiting.note?)))
+            .collect();
+        for note in notes.iter().take(5) {
+            screen::stderr(&format!("warning: {note}\n"));
+        }
+        let place = if opened.iter().any(|opened| matches!(opened, Opened::Files(_))) {
+            format!("answer `NAME.prompt.md` with `NAME.reply.json` in {}", settings.judge_dir.value.display())
+        } else {
+            "the batch is under way".into()
+        };
+        screen::stderr(&format!(
+            "{} of {} waiting ({}{}): {place}, then run this again\n",
+            count(waiting as u64, "question"),
+            count(report.waits, "session"),
+            report.waiting.iter().take(3).cloned().collect::<Vec<_>>().join(", "),
+            if waiting > 3 { ", ..." } else { "" },
+        ));
+    }
+    for (why, n) in &report.failed {
+        screen::stderr(&format!("warning: {} could not be judged: {why}\n", count(*n, "session")));
+    }
+    let left: u64 = ["not asked any more", "stopped before"].iter().filter_map(|why| report.skipped.get(why)).sum();
+    if let Some(why) = &report.ended {
+        screen::stderr(&format!("warning: stopped early, {} left: {why}\n", count(left, "session")));
+    } else if left > 0 {
+        screen::stderr(&format!("stopped: {} left; every answer that came is kept\n", count(left, "session")));
+    }
+    if report.failed.is_empty() && report.ended.is_none() && left == 0 { Exit::Done } else { Exit::Partly }
+}
+
+/// The first interrupt lets what is under way come to its end, the second does not.
+fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
+    let stop = Arc::clone(stop);
+    // That it cannot be set only means that an interrupt ends the program at once; what came until then is kept.
+    let _ = ctrlc::set_handler(move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        screen::stderr("\nstopping: waiting for what is under way, because it is paid for; once more to leave it\n");
+    });
+}
+
+/// What may reach a model.
+struct Sharing<'a> {
+    settings: &'a Settings,
+    repositories: Repositories,
+}
+
+impl<'a> Sharing<'a> {
+    fn new(context: &'a Context<'_>) -> Sharing<'a> {
+        Sharing { settings: &context.settings, repositories: Repositories::new(context.env) }
+    }
+
+    fn allows(&self, row: &Row) -> bool {
+        let Settings { share, opt_out, .. } = self.settings;
+        let project = row.session.project.as_str();
+        let folder: PathBuf = self.repositories.folder(project);
+        let named = |part: &String| project.contains(part.as_str()) || folder.to_string_lossy().contains(part.as_str());
+        // A switch in the folder where we happen to be says nothing of other projects.
+        let off = !share.value && !matches!(share.from, settings::Layer::Project(_));
+        !off && !opt_out.value.iter().any(named) && settings::shares(&folder)
+    }
+}
