@@ -286,9 +286,16 @@ impl<'s> Case<'s> {
     fn intended(&self) -> Option<IntentVerdict> {
         match self.intent.verdict() {
             Some(verdict) => Some(verdict.clone()),
-            None if self.intent.is_settled() => Some(IntentVerdict::usual(self.offline.intended.intent)),
+            None if self.intent.is_settled() && !self.is_blocked() => {
+                Some(IntentVerdict::usual(self.offline.intended.intent))
+            }
             None => None,
         }
+    }
+
+    /// The judge did not answer on the intent. It may another time, so the outcome is not asked without it.
+    fn is_blocked(&self) -> bool {
+        matches!(self.intent, Slot::Failed(Unscored::JudgeFailed, _))
     }
 
     fn ask(&self, look: usize, place: Place, prompt: Prompt) -> Ask {
@@ -367,7 +374,8 @@ impl Case<'_> {
     /// Everything that was asked is answered or has failed.
     fn is_settled(&self) -> bool {
         let no_goal = self.intended().is_some_and(|intent| intent.intent == Intent::None);
-        let outcome = |sight: &Sight| !self.wants(Task::Outcome) || no_goal || sight.outcome.is_settled();
+        let outcome =
+            |sight: &Sight| !self.wants(Task::Outcome) || no_goal || self.is_blocked() || sight.outcome.is_settled();
         let quality = |sight: &Sight| {
             !self.wants(Task::Quality)
                 || !sight.quality.is_empty() && sight.quality.iter().flatten().all(Slot::is_settled)

@@ -2,7 +2,7 @@
 
 use super::carrier::Carrier;
 use super::case::{Ask, Case};
-use super::purse::{Purse, Reserved};
+use super::purse::{Purse, Reserved, Spent};
 use super::{Backend, Docket, Dockets, Report, Setup, open_case};
 use crate::judges::{Answer, JudgeError, Question};
 use crate::stores::{Store, StoreError};
@@ -63,17 +63,31 @@ fn take_up<'r>(carrier: &mut Carrier<'_, 'r>, docket: Docket<'r>) -> Result<Opti
     }
 }
 
+/// A question of a round.
+struct Asked {
+    /// Who asks. Several, where several sessions ask the very same.
+    asking: Vec<(usize, Ask)>,
+    /// What is set aside for it, until something is known of it.
+    reserved: Option<Reserved>,
+}
+
 /// Asks everything that is ready. Says whether something was answered, so that another round may get further.
 fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Result<bool, StoreError> {
-    let mut asks: Vec<(usize, Ask, Option<Reserved>)> = Vec::new();
+    let mut asks: Vec<Asked> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (number, place) in cases.iter_mut().enumerate() {
         let Some(case) = place else { continue };
         for ask in carrier.ready(case)? {
+            if let Some(at) = places.get(&ask.id) {
+                asks[*at].asking.push((number, ask));
+                continue;
+            }
             let Some(reserved) = carrier.reserve(&ask) else {
                 carrier.report.ended.get_or_insert_with(|| super::over_the_cap(&ask, carrier.setup));
                 continue;
             };
-            asks.push((number, ask, Some(reserved)));
+            places.insert(ask.id.clone(), asks.len());
+            asks.push(Asked { asking: vec![(number, ask)], reserved: Some(reserved) });
         }
         if case.is_done()
             && let Some(case) = place.take()
@@ -84,30 +98,30 @@ fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Resul
     carrier.keep()?;
     let mut progress = false;
     for (look, it) in carrier.setup.looks.iter().enumerate() {
-        let mine: HashMap<String, usize> = asks
-            .iter()
-            .enumerate()
-            .filter(|(_, ask)| ask.1.look == look)
-            .map(|(at, ask)| (ask.1.id.clone(), at))
-            .collect();
-        if mine.is_empty() {
+        let asked: Vec<Ask> =
+            asks.iter().map(|asked| &asked.asking[0].1).filter(|ask| ask.look == look).cloned().collect();
+        if asked.is_empty() {
             continue;
         }
-        let asked: Vec<Ask> = mine.values().map(|at| asks[*at].1.clone()).collect();
         let mut problem = None;
         let mut unkept = 0;
         let mut hear = |id: &str, answer: Answer| {
-            let Some((number, ask, reserved)) = mine.get(id).map(|at| &mut asks[*at]) else { return };
-            let Some(case) = cases.get_mut(*number).and_then(Option::as_mut) else { return };
+            let Some(Asked { asking, reserved }) = places.get(id).map(|at| &mut asks[*at]) else { return };
             let Some(reserved) = reserved.take() else { return };
+            let Some(session) = cases.get(asking[0].0).and_then(Option::as_ref).map(|case| case.session().clone())
+            else {
+                return;
+            };
             let said = match answer {
                 Answer::Waits => {
-                    carrier.purse.settle(reserved, super::purse::Spent::Nothing);
-                    carrier.report.waiting.push(ask.name.clone());
-                    case.wait();
+                    carrier.purse.settle(reserved, Spent::Nothing);
+                    carrier.report.waiting.push(asking[0].1.name.clone());
+                    for (number, _) in asking {
+                        cases.get_mut(*number).and_then(Option::as_mut).into_iter().for_each(Case::wait);
+                    }
                     return;
                 }
-                Answer::Reply(reply) => carrier.received(case.session(), ask, reply, reserved),
+                Answer::Reply(reply) => carrier.received(&session, &asking[0].1, reply, reserved),
                 Answer::Failed(error) => carrier.failed(&error, reserved),
             };
             unkept += 1;
@@ -116,7 +130,12 @@ fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Resul
             {
                 problem.get_or_insert(error);
             }
-            case.answer(ask, &said);
+            carrier.report.cached += asking.len() as u64 - 1;
+            for (number, ask) in asking {
+                if let Some(case) = cases.get_mut(*number).and_then(Option::as_mut) {
+                    case.answer(ask, &said);
+                }
+            }
             progress = true;
             (carrier.setup.progress)(&carrier.report);
         };
@@ -147,10 +166,8 @@ fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Resul
         }
     }
     // Whatever was neither answered nor put off was not asked.
-    for (_, _, reserved) in asks {
-        if let Some(reserved) = reserved {
-            carrier.purse.settle(reserved, super::purse::Spent::Nothing);
-        }
+    for reserved in asks.into_iter().filter_map(|asked| asked.reserved) {
+        carrier.purse.settle(reserved, Spent::Nothing);
     }
     carrier.keep()?;
     Ok(progress)

@@ -21,8 +21,8 @@ struct Errand {
 
 /// A question under way, as the head knows it.
 struct UnderWay {
-    case: u64,
-    ask: Ask,
+    /// Who asks. Several, where several sessions ask the very same.
+    asking: Vec<(u64, Ask)>,
     reserved: Reserved,
 }
 
@@ -99,13 +99,15 @@ impl<'r> Head<'_, 'r> {
             came.extend(self.answers.try_iter());
             let mut said = Vec::new();
             for (ticket, answer) in came {
-                let Some(UnderWay { case, ask, reserved }) = self.under_way.remove(&ticket) else { continue };
-                let Some(session) = self.cases.get(&case).map(|case| case.session().clone()) else { continue };
+                let Some(UnderWay { asking, reserved }) = self.under_way.remove(&ticket) else { continue };
+                let Some((first, ask)) = asking.first() else { continue };
+                let Some(session) = self.cases.get(first).map(|case| case.session().clone()) else { continue };
                 let heard = match answer {
-                    Ok(reply) => self.carrier.received(&session, &ask, reply, reserved),
+                    Ok(reply) => self.carrier.received(&session, ask, reply, reserved),
                     Err(error) => self.carrier.failed(&error, reserved),
                 };
-                said.push((case, ask, heard));
+                self.carrier.report.cached += asking.len() as u64 - 1;
+                said.extend(asking.into_iter().map(|(case, ask)| (case, ask, heard.clone())));
             }
             // What was paid for is safe before anything is made of it.
             self.carrier.keep()?;
@@ -137,6 +139,10 @@ impl<'r> Head<'_, 'r> {
                 self.take_up(docket)?;
                 continue;
             };
+            if let Some(same) = self.under_way.values_mut().find(|under_way| under_way.asking[0].1.id == ask.id) {
+                same.asking.push((number, ask));
+                continue;
+            }
             let Some(reserved) = self.carrier.reserve(&ask) else {
                 self.carrier.report.ended = Some(super::over_the_cap(&ask, self.carrier.setup));
                 return Ok(());
@@ -148,7 +154,7 @@ impl<'r> Head<'_, 'r> {
                 model: ask.model.clone(),
                 look: ask.look,
             };
-            self.under_way.insert(self.count, UnderWay { case: number, ask, reserved });
+            self.under_way.insert(self.count, UnderWay { asking: vec![(number, ask)], reserved });
             if self.errands.send(errand).is_err() {
                 return Ok(());
             }

@@ -2,10 +2,14 @@
 
 #![expect(clippy::unwrap_used, clippy::string_slice, clippy::print_stdout, reason = "helpers of tests are tests too")]
 
+#[path = "../obliging/mod.rs"]
+mod obliging;
+
 mod bad_input;
 mod crash;
 mod fixtures;
 mod joining;
+mod judging;
 mod pipeline;
 mod store;
 mod support;

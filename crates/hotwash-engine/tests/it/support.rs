@@ -290,6 +290,7 @@ impl Case {
 pub(crate) struct Talk {
     session: String,
     agent: Option<String>,
+    folder: String,
     text: String,
     minute: u32,
 }
@@ -297,7 +298,8 @@ pub(crate) struct Talk {
 impl Talk {
     /// A session's transcript. Records come a minute apart.
     pub(crate) fn new(session: &str) -> Talk {
-        Talk { session: session.into(), agent: None, text: String::new(), minute: 0 }
+        let folder = "/srv/orchard".to_owned();
+        Talk { session: session.into(), agent: None, folder, text: String::new(), minute: 0 }
     }
 
     /// A subagent's transcript.
@@ -308,7 +310,14 @@ impl Talk {
     /// The records so far under another session's name: what a fork copies.
     pub(crate) fn fork(&self, session: &str) -> Talk {
         let text = self.text.replace(&format!("\"{}\"", self.session), &format!("\"{session}\""));
-        Talk { session: session.into(), agent: self.agent.clone(), text, minute: self.minute }
+        let (agent, folder) = (self.agent.clone(), self.folder.clone());
+        Talk { session: session.into(), agent, folder, text, minute: self.minute }
+    }
+
+    /// From here on in this folder.
+    pub(crate) fn in_folder(mut self, folder: &str) -> Talk {
+        folder.clone_into(&mut self.folder);
+        self
     }
 
     /// Later by some minutes.
@@ -345,7 +354,7 @@ impl Talk {
         record["uuid"] = id.into();
         record["timestamp"] = time.into();
         record["sessionId"] = self.session.clone().into();
-        record["cwd"] = "/srv/orchard".into();
+        record["cwd"] = self.folder.clone().into();
         record["isSidechain"] = self.agent.is_some().into();
         if let Some(agent) = &self.agent {
             record["agentId"] = agent.clone().into();

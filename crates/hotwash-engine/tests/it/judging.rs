@@ -1,0 +1,397 @@
+//! Sessions before a judge: what is asked, what is kept, what it comes to, and what is never asked twice.
+
+use crate::obliging::{self, Mood};
+use crate::support::{Case, NOW_NS, Talk, rules};
+use hotwash_core::outcomes::Goal;
+use hotwash_core::prices::{self, Picodollars};
+use hotwash_core::prompts::{Prompt, Task};
+use hotwash_core::rubric::Rubric;
+use hotwash_core::scores::Flag;
+use hotwash_core::sessions::{Timestamp, Usage};
+use hotwash_core::verdicts::Thresholds;
+use hotwash_engine::judges::{Answer, Deferred, Failing, JudgeError, Live, Question, Reply, Stop};
+use hotwash_engine::judging::{self, Backend, Look, Report, Setup, Share};
+use hotwash_engine::stores::{Query, Row, Store};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const TASKS: [Task; 3] = [Task::Intent, Task::Outcome, Task::Quality];
+
+/// What a judge does with the nth question.
+type Script = dyn Fn(usize, &Prompt) -> Result<String, Failing> + Send + Sync;
+
+/// A judge by a script, which remembers what it was asked.
+struct Scripted {
+    script: Box<Script>,
+    asked: Mutex<Vec<(Task, String)>>,
+    stop_after: Option<usize>,
+    stop: AtomicBool,
+}
+
+impl Scripted {
+    fn new(script: impl Fn(usize, &Prompt) -> Result<String, Failing> + Send + Sync + 'static) -> Scripted {
+        let (asked, stop) = (Mutex::default(), AtomicBool::new(false));
+        Scripted { script: Box::new(script), asked, stop_after: None, stop }
+    }
+
+    fn in_the_mood(mood: Mood) -> Scripted {
+        Scripted::new(move |_, prompt| Ok(oblige(prompt, mood)))
+    }
+
+    fn asked(&self) -> Vec<Task> {
+        let mut tasks: Vec<Task> = self.asked.lock().unwrap().iter().map(|(task, _)| *task).collect();
+        tasks.sort();
+        tasks
+    }
+}
+
+fn oblige(prompt: &Prompt, mood: Mood) -> String {
+    obliging::answer(&prompt.schema, &prompt.user(), mood).to_string()
+}
+
+impl Live for Scripted {
+    fn reply(&self, prompt: &Prompt, model: &str) -> Result<Reply, JudgeError> {
+        let mut asked = self.asked.lock().unwrap();
+        asked.push((prompt.task, prompt.user()));
+        let said = (self.script)(asked.len(), prompt);
+        if self.stop_after == Some(asked.len()) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        let usage = Some(Usage { input: 1000, output: 100, ..Usage::default() });
+        let reply = |text| Reply {
+            text,
+            stop: Stop::End,
+            model: model.into(),
+            usage,
+            dollars: None,
+            batch: false,
+            requests: 1,
+        };
+        said.map(reply).map_err(|kind| JudgeError { kind, message: format!("{kind:?}"), requests: 1 })
+    }
+}
+
+/// A session in which something was mended: enough happened to be judged.
+fn mended(name: &str) -> Talk {
+    let id = |n: u32| format!("{name}-{n}");
+    let edit =
+        json!({"file_path": format!("/srv/{name}/parse.rs"), "old_string": "fields.pop();", "new_string": "// kept"});
+    Talk::new(name)
+        .in_folder(&format!("/srv/{name}"))
+        .prompt(&id(1), &format!("The parser of {name} drops the last field of every row, please fix it for good."))
+        .says(&id(2), "I will look at the parser and find out where the last field goes missing.")
+        .call(&id(3), "Edit", &edit, "The file has been updated.")
+        .says(&id(4), "The last field is kept now, because nothing is popped off any more.")
+        .prompt(&id(5), "And what about rows that have no fields at all in them?")
+        .says(&id(6), "Those come out as an empty row, which is what they were before the change.")
+        .prompt(&id(7), "Fine by me, then let us leave it like that for the time being.")
+        .says(&id(8), "Agreed, nothing else was changed apart from that one line of the parser.")
+}
+
+fn cases(names: &[&str]) -> Case {
+    let case = Case::new();
+    for name in names {
+        case.write(&format!("{name}/{name}.jsonl"), mended(name).text());
+    }
+    case.ingest();
+    case
+}
+
+/// How a test judges.
+struct Bench<'a> {
+    looks: Vec<(&'a str, Backend<'a>)>,
+    tasks: &'a [Task],
+    cap: Option<f64>,
+    panel: bool,
+    stop: Option<&'a AtomicBool>,
+}
+
+impl<'a> Bench<'a> {
+    fn of(judge: &'a dyn Live) -> Bench<'a> {
+        Bench {
+            looks: vec![("claude-sonnet-5-5", Backend::Live(judge))],
+            tasks: &TASKS,
+            cap: None,
+            panel: false,
+            stop: None,
+        }
+    }
+
+    fn run(&self, case: &Case) -> (Report, Vec<Row>) {
+        let mut store = case.open();
+        let rubric = Rubric::shipped("v2").unwrap();
+        let all = |store: &Store| {
+            let query = Query { rubric_hash: rubric.hash(), ..Query::default() };
+            store.sessions(&query).unwrap()
+        };
+        let rows = all(&store);
+        let look = |(model, backend): &(&str, Backend<'a>)| Look {
+            name: "test",
+            backend: *backend,
+            model: (*model).to_owned(),
+            small_model: (*model).to_owned(),
+            share: Share::Whole,
+        };
+        let looks: Vec<Look<'_>> = self.looks.iter().map(look).collect();
+        let (archive, rules, going) = (case.archive(), rules(), AtomicBool::new(false));
+        let setup = Setup {
+            rules: &rules,
+            rubric: &rubric,
+            prices: prices::shipped(),
+            archive: Some(&archive),
+            looks: &looks,
+            tasks: self.tasks,
+            panel: self.panel,
+            thresholds: Thresholds::default(),
+            cap: self.cap.map(|dollars| Picodollars((dollars * 1e12) as u64)),
+            concurrency: 3,
+            stop: self.stop.unwrap_or(&going),
+            now: &|| Timestamp(NOW_NS / 1_000_000),
+            may_share: &|row| !row.session.project.as_str().contains("private"),
+            progress: &|_| {},
+        };
+        let mut dockets = judging::pick(&store, &rows, &setup).unwrap();
+        judging::estimate(&store, &mut dockets, &setup).unwrap();
+        let report = judging::judge(&mut store, dockets, &setup).unwrap();
+        assert_eq!(report.done(), report.found, "{report:?}");
+        (report, all(&store))
+    }
+}
+
+#[test]
+fn a_session_is_judged_once_and_shown_so() {
+    let case = cases(&["one"]);
+    let judge = Scripted::in_the_mood(Mood::Delighted);
+    let (report, rows) = Bench::of(&judge).run(&case);
+    assert_eq!((report.judged, report.calls, report.cached), (1, 3, 0), "{report:?}");
+    assert_eq!(judge.asked(), TASKS);
+    let judged = rows[0].judged.as_ref().unwrap();
+    assert!(judged.complete, "{judged:?}");
+    assert_eq!(judged.cost, Some(Picodollars(3 * (1000 * 2 + 100 * 10) * 1_000_000)));
+    assert_eq!(report.spent, judged.cost.unwrap());
+    let outcome = rows[0].outcome.as_ref().unwrap();
+    assert_eq!(outcome.goal, Goal::Complete, "{outcome:?}");
+    let grade = rows[0].grade.as_ref().unwrap();
+    assert_eq!(grade.overall.thousandths(), Some(970));
+    assert_eq!(grade.scores[0].provenance.judge, "test");
+
+    // Again: nothing is asked, nothing changes.
+    let (report, again) = Bench::of(&judge).run(&case);
+    assert_eq!((report.judged, report.before, report.calls), (0, 1, 0));
+    assert_eq!(judge.asked().len(), 3);
+    assert_eq!(format!("{:?}", again[0].grade), format!("{:?}", rows[0].grade));
+
+    // Another model is another judge.
+    let bench = Bench { looks: vec![("claude-opus-5-5", Backend::Live(&judge))], ..Bench::of(&judge) };
+    assert_eq!(bench.run(&case).0.calls, 3);
+}
+
+#[test]
+fn what_was_answered_is_never_asked_again_whatever_happened_to_the_rest() {
+    let case = cases(&["one", "two"]);
+    // The third question of all fails as if the service were down.
+    let judge = Scripted::new(|n, prompt| match n {
+        3 => Err(Failing::Unavailable),
+        _ => Ok(oblige(prompt, Mood::Delighted)),
+    });
+    let (report, _) = Bench::of(&judge).run(&case);
+    let asked = judge.asked().len();
+    assert!(report.calls >= 3 && asked == report.calls as usize + 1, "{report:?}");
+    let (report, rows) = Bench::of(&judge).run(&case);
+    assert_eq!(report.calls as usize, judge.asked().len() - asked);
+    assert!(rows.iter().all(|row| row.judged.as_ref().is_some_and(|judged| judged.complete)));
+    // Six questions in all, and one that failed.
+    assert_eq!(judge.asked().len(), 7);
+}
+
+#[test]
+fn a_wrong_answer_is_asked_once_more_and_then_unscored() {
+    let case = cases(&["one"]);
+    // Quality is wrong at first: a score off the scale.
+    let judge = Scripted::new(|_, prompt| {
+        let mut answer = obliging::answer(&prompt.schema, &prompt.user(), Mood::Delighted);
+        if !prompt.question.as_str().contains("could not be used") {
+            answer["tool_efficiency"]["score"] = 85.into();
+        }
+        Ok(answer.to_string())
+    });
+    let (report, rows) = Bench { tasks: &[Task::Quality], ..Bench::of(&judge) }.run(&case);
+    assert_eq!(report.calls, 2);
+    let grade = rows[0].grade.as_ref().unwrap();
+    assert!(grade.flags.contains(&Flag::Retried), "{:?}", grade.flags);
+
+    // Wrong twice: that dimension alone is unscored, with the reason.
+    let case = cases(&["one"]);
+    let judge = Scripted::new(|_, prompt| {
+        let mut answer = obliging::answer(&prompt.schema, &prompt.user(), Mood::Delighted);
+        answer["tool_efficiency"]["score"] = "85%".into();
+        Ok(answer.to_string())
+    });
+    let (report, rows) = Bench { tasks: &[Task::Quality], ..Bench::of(&judge) }.run(&case);
+    assert_eq!((report.calls, report.judged), (2, 1));
+    let grade = rows[0].grade.as_ref().unwrap();
+    let tools = grade.scores.iter().find(|score| score.dimension == "tool_efficiency").unwrap();
+    assert!(format!("{:?}", tools.reading).contains("OffScale"), "{:?}", tools.reading);
+    assert!(grade.overall.thousandths().is_some());
+}
+
+#[test]
+fn a_cap_is_kept_and_said() {
+    let case = cases(&["one", "two", "three"]);
+    let judge = Scripted::in_the_mood(Mood::Delighted);
+    let (report, _) = Bench { cap: Some(0.000_001), ..Bench::of(&judge) }.run(&case);
+    assert_eq!((report.calls, judge.asked().len()), (0, 0));
+    assert!(report.ended.as_ref().unwrap().contains("$0.00"), "{report:?}");
+
+    // A model without a price cannot be capped.
+    let bench = Bench { cap: Some(1.0), looks: vec![("llama", Backend::Live(&judge))], ..Bench::of(&judge) };
+    let (report, _) = bench.run(&case);
+    assert!(report.calls == 0 && report.ended.unwrap().contains("nobody knows what llama costs"));
+}
+
+#[test]
+fn what_is_not_to_be_judged_is_counted_by_reason() {
+    let case = cases(&["one", "private"]);
+    case.write("short/short.jsonl", Talk::new("short").prompt("s-1", "hello there").says("s-2", "hello").text());
+    case.ingest();
+    let judge = Scripted::in_the_mood(Mood::Disappointed);
+    let (report, rows) = Bench::of(&judge).run(&case);
+    assert_eq!(report.judged, 1, "{report:?}");
+    assert_eq!(report.skipped, [("opted out", 1), ("too little happened", 1)].into());
+    let judged = rows.iter().find(|row| row.judged.is_some()).unwrap();
+    assert_eq!(judged.outcome.as_ref().unwrap().goal, Goal::Failed);
+    for (_, text) in judge.asked.lock().unwrap().iter() {
+        assert!(!text.contains("private"));
+    }
+}
+
+#[test]
+fn a_denied_key_stops_the_run_and_a_stop_keeps_what_came() {
+    let case = cases(&["one", "two", "three", "four"]);
+    let judge = Scripted::new(|_, _| Err(Failing::Denied));
+    let (report, _) = Bench::of(&judge).run(&case);
+    // What was under way when the first was denied, and nothing after that.
+    assert!(judge.asked().len() <= 3 && report.judged == 0, "{report:?}");
+    assert_eq!(report.ended.as_deref(), Some("Denied"));
+
+    let mut judge = Scripted::in_the_mood(Mood::Delighted);
+    judge.stop_after = Some(4);
+    let (report, _) = Bench { stop: Some(&judge.stop), ..Bench::of(&judge) }.run(&case);
+    let asked = judge.asked().len();
+    assert!((4..=6).contains(&asked) && report.calls as usize == asked, "{report:?}");
+    judge.stop.store(false, Ordering::Relaxed);
+    judge.stop_after = None;
+    let (report, rows) = Bench::of(&judge).run(&case);
+    assert_eq!(judge.asked().len(), 12, "{report:?}");
+    assert!(rows.iter().all(|row| row.judged.is_some()));
+}
+
+#[test]
+fn a_second_judge_looks_where_the_first_is_not_sure() {
+    let case = cases(&["one"]);
+    let unsure = Scripted::new(|_, prompt| {
+        let mut answer = obliging::answer(&prompt.schema, &prompt.user(), Mood::Delighted);
+        if prompt.task == Task::Outcome {
+            answer["verdict"]["probability_confidence"] = 0.2.into();
+        }
+        Ok(answer.to_string())
+    });
+    let strict = Scripted::in_the_mood(Mood::Disappointed);
+    let looks =
+        vec![("claude-haiku-5-5", Backend::Live(&unsure as &dyn Live)), ("claude-opus-5-5", Backend::Live(&strict))];
+    let (report, rows) = Bench { looks, ..Bench::of(&unsure) }.run(&case);
+    assert_eq!(report.calls, 5, "{report:?}");
+    assert_eq!(strict.asked(), [Task::Outcome, Task::Quality]);
+    let outcome = rows[0].outcome.as_ref().unwrap();
+    assert_eq!(outcome.goal, Goal::Failed);
+    assert!(outcome.flags.contains(&Flag::SecondLook));
+
+    // A sure one is not checked.
+    let case = cases(&["one"]);
+    let sure = Scripted::in_the_mood(Mood::Delighted);
+    let strict = Scripted::in_the_mood(Mood::Disappointed);
+    let looks =
+        vec![("claude-haiku-5-5", Backend::Live(&sure as &dyn Live)), ("claude-opus-5-5", Backend::Live(&strict))];
+    Bench { looks, ..Bench::of(&sure) }.run(&case);
+    assert!(strict.asked().is_empty());
+}
+
+#[test]
+fn critics_of_a_panel_score_their_own() {
+    let case = cases(&["one"]);
+    let judge = Scripted::in_the_mood(Mood::Delighted);
+    let (report, rows) = Bench { panel: true, tasks: &[Task::Quality], ..Bench::of(&judge) }.run(&case);
+    assert_eq!(report.calls as usize, Rubric::shipped("v2").unwrap().critics.len());
+    assert_eq!(rows[0].grade.as_ref().unwrap().overall.thousandths(), Some(970));
+}
+
+/// Answers a question the second time it is asked, and not before.
+#[derive(Default)]
+struct Slow(Mutex<HashMap<String, u32>>);
+
+impl Deferred for Slow {
+    fn round(&self, questions: &[Question<'_>], answer: &mut dyn FnMut(&str, Answer)) -> Result<(), JudgeError> {
+        for question in questions {
+            let mut times = self.0.lock().unwrap();
+            let times = times.entry(question.name.to_owned()).or_default();
+            *times += 1;
+            let text = oblige(question.prompt, Mood::Delighted);
+            let (model, stop) = (question.model.to_owned(), Stop::End);
+            let reply = Reply { text, stop, model, usage: None, dollars: None, batch: false, requests: 0 };
+            answer(question.id, if *times > 1 { Answer::Reply(reply) } else { Answer::Waits });
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn answers_may_come_in_a_later_run() {
+    let case = cases(&["one", "two"]);
+    let slow = Slow::default();
+    let bench = |slow| Bench {
+        looks: vec![("m", Backend::Deferred(slow))],
+        tasks: &TASKS,
+        cap: None,
+        panel: false,
+        stop: None,
+    };
+    let (report, rows) = bench(&slow).run(&case);
+    assert_eq!((report.judged, report.waits, report.waiting.len()), (0, 2, 4), "{report:?}");
+    assert!(rows.iter().all(|row| row.judged.is_none()));
+    // Intent and quality are answered now; the outcome is asked for the first time.
+    let (report, _) = bench(&slow).run(&case);
+    assert_eq!((report.judged, report.calls, report.waiting.len()), (0, 4, 2), "{report:?}");
+    assert!(report.waiting.iter().all(|name| name.ends_with(".outcome")));
+    let (report, rows) = bench(&slow).run(&case);
+    assert_eq!((report.judged, report.calls, report.cached), (2, 2, 4), "{report:?}");
+    assert!(rows.iter().all(|row| row.judged.as_ref().unwrap().complete));
+}
+
+#[test]
+fn a_session_that_has_grown_is_judged_anew() {
+    let case = cases(&["one"]);
+    let judge = Scripted::in_the_mood(Mood::Delighted);
+    Bench::of(&judge).run(&case);
+    let grown = mended("one").prompt("one-9", "One more thing: what does an empty file come out as?");
+    case.write("one/one.jsonl", grown.says("one-10", "An empty file comes out as no rows at all.").text());
+    case.ingest();
+    let (report, rows) = Bench::of(&judge).run(&case);
+    assert_eq!((report.judged, report.before), (1, 0), "{report:?}");
+    assert!(rows[0].judged.is_some());
+}
+
+#[test]
+fn the_same_question_is_asked_once_for_two_sessions() {
+    let case = Case::new();
+    for name in ["left", "right"] {
+        let text = mended("same").fork(name).text().replace("\"same-", &format!("\"{name}-"));
+        case.write(&format!("{name}/{name}.jsonl"), text);
+    }
+    case.ingest();
+    let judge = Scripted::in_the_mood(Mood::Delighted);
+    let (report, rows) = Bench::of(&judge).run(&case);
+    assert_eq!((report.judged, report.calls, report.cached), (2, 3, 3), "{report:?}");
+    assert!(rows.iter().all(|row| row.judged.is_some()));
+}

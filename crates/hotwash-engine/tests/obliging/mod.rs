@@ -1,0 +1,111 @@
+//! A judge for tests that answers anything by its schema, and cites what the evidence really says.
+
+use serde_json::{Map, Value, json};
+
+/// What it is inclined to say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Mood {
+    /// Everything is as good as it can be.
+    Delighted,
+    /// Nothing is.
+    Disappointed,
+}
+
+/// An answer that fits a schema. `text` is everything that the judge was asked.
+pub(crate) fn answer(schema: &Value, text: &str, mood: Mood) -> Value {
+    Judge { cites: cites(text), criteria: criteria(text), mood }.value("", schema)
+}
+
+struct Judge {
+    cites: Vec<(String, String)>,
+    criteria: usize,
+    mood: Mood,
+}
+
+impl Judge {
+    fn value(&self, name: &str, schema: &Value) -> Value {
+        let good = self.mood == Mood::Delighted;
+        if let Some(labels) = schema["enum"].as_array() {
+            return match name {
+                "intent" => json!("bug_fix"),
+                "status" => json!(if good { "met" } else { "unmet" }),
+                "kind" => json!(if good { "run" } else { "none" }),
+                // Levels come lowest first.
+                _ => labels[if good { labels.len() - 1 } else { 0 }].clone(),
+            };
+        }
+        match schema["type"].as_str() {
+            Some("object") => {
+                let empty = Map::new();
+                let properties = schema["properties"].as_object().unwrap_or(&empty);
+                let object = properties.iter().map(|(name, schema)| (name.clone(), self.value(name, schema)));
+                Value::Object(object.collect())
+            }
+            Some("array") => self.list(name, &schema["items"]),
+            Some("boolean") => json!(good),
+            Some("number") if name.contains("confidence") || name.contains("sure") => json!(0.9),
+            Some("number") => json!(if good { 0.95 } else { 0.05 }),
+            Some("integer") => json!(1),
+            _ => json!(format!("a few words on {name}")),
+        }
+    }
+
+    fn list(&self, name: &str, items: &Value) -> Value {
+        let one = |at: usize| {
+            let mut one = self.value(name, items);
+            if let Some(object) = one.as_object_mut() {
+                if object.contains_key("criterion") {
+                    object.insert("criterion".into(), json!(at + 1));
+                }
+                if object.contains_key("check") {
+                    object.insert("check".into(), json!(format!("thing number {} is as it should be", at + 1)));
+                    object.insert("required".into(), json!(true));
+                }
+                if let (Some((event, quote)), true) =
+                    (self.cites.get(at % self.cites.len().max(1)), object.contains_key("quote"))
+                {
+                    object.insert("event".into(), json!(event));
+                    object.insert("quote".into(), json!(quote));
+                }
+            }
+            one
+        };
+        let count = match name {
+            "criteria" if items["properties"].get("criterion").is_some() => self.criteria,
+            "criteria" => 3,
+            "failure_signals" | "doubts" => 0,
+            _ => 1,
+        };
+        Value::Array((0..count).map(one).collect())
+    }
+}
+
+/// Events of the evidence with a stretch of what they say: what the agent said, or what the person asked for.
+fn cites(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some((id, rest)) = line.strip_prefix('[').and_then(|line| line.split_once("] ")) else { continue };
+        if !id.starts_with('e') {
+            continue;
+        }
+        let said = match rest.strip_prefix("agent: ") {
+            Some(said) => said,
+            None if rest == "the person" => lines.peek().copied().unwrap_or_default().trim(),
+            None => continue,
+        };
+        let quote: String = said.chars().take(60).collect();
+        if quote.chars().count() >= 12 && !said.starts_with("see ") {
+            found.push((id.to_owned(), quote));
+        }
+    }
+    // The last ones: in a part of a longer session the first belong to another.
+    found.reverse();
+    found
+}
+
+/// How many criteria the question names.
+fn criteria(text: &str) -> usize {
+    let number = text.rsplit("Judge each of the ").next().and_then(|rest| rest.split(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
