@@ -11,6 +11,8 @@
 pub mod cites;
 pub mod combine;
 pub mod decide;
+#[cfg(test)]
+mod decide_tests;
 mod fields;
 pub mod intent;
 mod json;
