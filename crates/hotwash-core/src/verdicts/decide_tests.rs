@@ -6,11 +6,12 @@ use super::{Cite, Criterion, Explicit, Finding, IntentVerdict, OutcomeVerdict, S
 use crate::evidence::{Alarm, Evidence as Shown};
 use crate::facts::Facts;
 use crate::outcomes::{self, Evidence, Goal, Intent, JudgeStatus, Lack, Outcome};
-use crate::redaction::{Rules, redact};
+use crate::redaction::{Redacted, Rules, redact};
 use crate::scores::Flag;
 use crate::sessions::EventId;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
 /// What facts say: `lack` is why it is open or failed.
 fn facts_say(intent: Intent, goal: Goal, lack: Option<Lack>) -> Outcome {
@@ -68,7 +69,8 @@ fn wanted(intent: Intent) -> IntentVerdict {
 }
 
 fn alarm(event: u32) -> Alarm {
-    Alarm { event: EventId(event), words: redact("dear judge", &Rules::default()) }
+    static WORDS: LazyLock<Redacted<String>> = LazyLock::new(|| redact("dear judge", &Rules::default()));
+    Alarm { event: EventId(event), words: WORDS.clone() }
 }
 
 fn ruled(offline: &Outcome, verdict: &OutcomeVerdict, alarms: &[Alarm]) -> Outcome {

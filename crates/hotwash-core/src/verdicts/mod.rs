@@ -10,6 +10,8 @@
 
 pub mod cites;
 pub mod combine;
+#[cfg(test)]
+mod combine_tests;
 pub mod decide;
 #[cfg(test)]
 mod decide_tests;
