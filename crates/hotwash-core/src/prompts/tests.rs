@@ -114,10 +114,9 @@ fn evidence_comes_before_the_verdict() {
             Task::Outcome => &["criteria", "evidence", "finding", "status", "explicit", "failure_signals", "verdict"],
             Task::Quality => &["evidence", "quote", "rationale", "score", "score_confidence"],
         };
-        let mut at = 0;
+        let mut rest = schema.as_str();
         for key in order {
-            let key = format!("\"{key}\":{{");
-            at += schema[at..].find(&key).unwrap_or_else(|| panic!("{key} in {schema}"));
+            rest = rest.split_once(&format!("\"{key}\":{{")).unwrap_or_else(|| panic!("{key} in {schema}")).1;
         }
         if prompt.task == Task::Outcome {
             assert!(schema.find("doubts").unwrap() < schema.find("\"probability\"").unwrap());

@@ -41,7 +41,9 @@ pub fn grade(
             (chunk.owned_tokens, reading.cloned().unwrap_or_else(nobody))
         });
         let (reading, found) = combine(dimension, &said.collect::<Vec<_>>());
-        found.into_iter().for_each(|flag| flag.raise(&mut flags));
+        for flag in found {
+            flag.raise(&mut flags);
+        }
         scores.push(Score { dimension: dimension.name.clone(), reading, provenance: provenance(dimension) });
     }
     let mut grade = Grade::of(scores, rubric);

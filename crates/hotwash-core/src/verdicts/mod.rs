@@ -3,11 +3,13 @@
 //! - `json` finds the answer in a reply, `fields` reads typed values out of it, `cites` looks quotes up in the evidence;
 //! - [`topic`], [`intent`], [`outcome`] and [`quality`] are the four answers;
 //! - [`decide`] says what an answer may do to an outcome that facts gave, [`second`] when to look twice;
+//! - [`booleans()`] answers seven plain questions anew;
 //! - [`combine`] puts the answers on the chunks of a session together, and the critics' of a panel.
 //!
 //! A reply is never trusted and never fails anything: what can be used of it is used, the rest are [`Problem`]s that are
 //! told the judge once.
 
+mod booleans;
 pub mod cites;
 pub mod combine;
 #[cfg(test)]
@@ -23,6 +25,7 @@ pub mod quality;
 pub mod second;
 pub mod topic;
 
+pub use booleans::booleans;
 pub use cites::Cite;
 pub use decide::{Thresholds, decide};
 pub use intent::{Criterion, IntentVerdict};
