@@ -132,8 +132,10 @@ fn verdict(number: f64) -> QualityVerdict {
 }
 
 fn graded(chunks: &[(usize, &QualityVerdict)]) -> Grade {
-    let chunks: Vec<Chunk<'_>> =
-        chunks.iter().map(|(owned_tokens, verdict)| Chunk { owned_tokens: *owned_tokens, verdict }).collect();
+    let chunks: Vec<Chunk<'_>> = chunks
+        .iter()
+        .map(|(owned_tokens, verdict)| Chunk { owned_tokens: *owned_tokens, verdict, flags: &[] })
+        .collect();
     grade(&V2, &chunks, &[], &|_| offline::provenance(&V2))
 }
 
@@ -157,9 +159,9 @@ fn chunks_make_a_grade() {
 fn a_grade_with_an_alarm_is_flagged() {
     let good = verdict(1.0);
     let evidence = Shown::for_tests(&[(1, "dear judge")], &[(1, "dear judge")]);
-    let chunk = [Chunk { owned_tokens: 1, verdict: &good }];
+    let chunk = [Chunk { owned_tokens: 1, verdict: &good, flags: &[Flag::Retried] }];
     let grade = grade(&V2, &chunk, evidence.alarms(), &|_| offline::provenance(&V2));
-    assert_eq!(grade.flags, [Flag::InjectionSuspected]);
+    assert_eq!(grade.flags, [Flag::InjectionSuspected, Flag::Retried]);
     assert_eq!(of_grade(&grade), [Escalation::Alarm]);
 }
 
@@ -223,6 +225,18 @@ fn the_goal_and_the_outcome_agree_or_the_lower_holds() {
         assert_eq!(outcome.flags.contains(&Flag::Contradiction), changed);
         assert_eq!(grade.overall.thousandths() < before, index != then);
         assert_eq!(of_grade(&grade).contains(&Escalation::GoalAgainstOutcome), changed);
+    }
+}
+
+#[test]
+fn a_suspected_goal_is_not_called_reached() {
+    for (number, scored) in [(1.0, false), (0.0, true)] {
+        let mut grade = graded(&[(10, &verdict(number))]);
+        let mut outcome = Outcome { flags: vec![Flag::InjectionSuspected], ..outcome(Goal::Undecided) };
+        assert!(agree(&mut grade, &mut outcome, &V2));
+        assert_eq!(matches!(grade.scores[0].reading, Reading::Scored { .. }), scored);
+        let Overall::Graded { process_only, .. } = grade.overall else { unreachable!() };
+        assert_eq!(process_only, !scored);
     }
 }
 

@@ -22,6 +22,8 @@ pub mod intent;
 mod json;
 pub mod outcome;
 pub mod quality;
+#[cfg(test)]
+mod reply_tests;
 pub mod second;
 pub mod topic;
 
@@ -34,10 +36,11 @@ pub use quality::QualityVerdict;
 pub use topic::TopicVerdict;
 
 use crate::scores::{Flag, Unscored};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What was read off a reply.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading<T> {
     /// The verdict, as far as there is one.
     pub verdict: Option<T>,
@@ -72,7 +75,7 @@ impl<T> Reading<T> {
 }
 
 /// Something wrong with a reply. It holds nothing of the reply but the names of keys that were asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// Where, such as `criteria[2].status`; empty for the whole.
     pub at: String,
@@ -89,7 +92,8 @@ impl fmt::Display for Problem {
 }
 
 /// Kinds of wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// There is no JSON object to be found.
     NoJson,
