@@ -26,8 +26,8 @@ impl Fixed {
     /// Of a task that no rubric changes.
     fn own(template: Template, schema: Value, words: &'static str) -> Fixed {
         let text = Arc::new(template.fixed(&own(words), &[]));
-        let [task, data, answer] = template.words();
-        Fixed { text, hash: hash_of(&[task, data, answer, words]), schema: Arc::new(schema) }
+        let [task, data, cites, answer] = template.words();
+        Fixed { text, hash: hash_of(&[task, data, cites, answer, words]), schema: Arc::new(schema) }
     }
 
     fn prompt(&self, task: Task, evidence: Redacted<String>, question: Redacted<String>) -> Prompt {
@@ -70,13 +70,18 @@ pub fn topic(before: &Redacted<String>, after: &Redacted<String>, files: &[Redac
     let hash = hash_of(&[before.as_str(), after.as_str(), &names.join("\n")]);
     let marker = own_marker(&hash);
     let mut evidence = Compose::new();
-    evidence.own("<<<<< ").words(&marker).own("\nThe first prompt:\n\n").words(before);
+    evidence.own("<<<hotwash-evidence ").words(&marker).own(">>>\nThe first prompt:\n\n").words(before);
     evidence.own("\n\nFiles that the work after it touched:\n");
     for file in files {
         evidence.own("\n- ").words(file);
     }
     evidence.own(if files.is_empty() { "\nnone" } else { "" });
-    evidence.own("\n\nThe second prompt:\n\n").words(after).own("\n>>>>> ").words(&marker);
+    evidence
+        .own("\n\nThe second prompt:\n\n")
+        .words(after)
+        .own("\n<<<end of hotwash-evidence ")
+        .words(&marker)
+        .own(">>>");
     FIXED.prompt(Task::Topic, evidence.finish(), TOPIC.question(&[("marker", marker)]))
 }
 
@@ -125,11 +130,11 @@ pub fn quality(evidence: &Evidence, rubric: &Rubric, critic: Option<&Critic>, ru
     }
     let values =
         [("critic", role.finish()), ("rubric", redact(&rubric.id(), rules)), ("dimensions", redact(&described, rules))];
-    let [task, data, answer] = QUALITY.words();
+    let [task, data, cites, answer] = QUALITY.words();
     let name = critic.map_or("", |critic| critic.name.as_str());
     let fixed = Fixed {
         text: Arc::new(QUALITY.fixed(&redact(&words, rules), &values)),
-        hash: hash_of(&[task, data, answer, &words, &rubric.hash(), name]),
+        hash: hash_of(&[task, data, cites, answer, &words, &rubric.hash(), name]),
         schema: Arc::new(schema),
     };
 
@@ -191,7 +196,7 @@ fn describe(dimension: &Dimension) -> String {
 fn own_marker(marker: &str) -> Redacted<String> {
     const KNOWN: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
     let mut out = Compose::new();
-    for at in marker.chars().take(64).filter_map(|char| KNOWN.find(char)) {
+    for at in marker.chars().take(32).filter_map(|char| KNOWN.find(char)) {
         out.own(KNOWN.get(at..=at).unwrap_or_default());
     }
     out.finish()

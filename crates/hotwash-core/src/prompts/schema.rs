@@ -105,7 +105,7 @@ fn cites() -> Value {
 }
 
 fn list(items: Value) -> Value {
-    json!({ "type": "array", "items": items })
+    Value::Object(Map::from_iter([("type".to_owned(), "array".into()), ("items".to_owned(), items)]))
 }
 
 fn text(description: &str) -> Value {

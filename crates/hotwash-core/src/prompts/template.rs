@@ -6,6 +6,8 @@ use crate::redaction::{Compose, Redacted};
 const DATA: &str = include_str!("../../prompts/data.md");
 /// How they are to answer.
 const ANSWER: &str = include_str!("../../prompts/answer.md");
+/// How they are to cite, where they are to.
+const CITES: &str = include_str!("../../prompts/cites.md");
 /// The line between the fixed part and the question.
 const QUESTION: &str = "=== question ===\n";
 
@@ -17,7 +19,7 @@ impl Template {
     /// What is the same for every session.
     pub(super) fn fixed(self, schema: &Redacted<String>, values: &[(&str, Redacted<String>)]) -> Redacted<String> {
         let answer = fill(ANSWER, &[("schema", schema.clone())]);
-        let mut all = vec![("data", own(DATA)), ("answer", answer)];
+        let mut all = vec![("data", own(DATA)), ("cites", own(CITES)), ("answer", answer)];
         all.extend_from_slice(values);
         fill(self.parts().0, &all)
     }
@@ -28,8 +30,8 @@ impl Template {
     }
 
     /// All words that a judge is told, for the hash.
-    pub(super) fn words(self) -> [&'static str; 3] {
-        [self.0, DATA, ANSWER]
+    pub(super) fn words(self) -> [&'static str; 4] {
+        [self.0, DATA, CITES, ANSWER]
     }
 
     fn parts(self) -> (&'static str, &'static str) {

@@ -41,9 +41,23 @@ fn no_place_is_left_empty() {
         assert!(prompt.question.as_str().len() > 100);
     }
     // And every place is one that somebody fills.
-    let known =
-        ["data", "answer", "marker", "intent", "criteria", "count", "critic", "rubric", "dimensions", "part", "names"];
+    let known = [
+        "data",
+        "cites",
+        "answer",
+        "marker",
+        "intent",
+        "criteria",
+        "count",
+        "critic",
+        "rubric",
+        "dimensions",
+        "part",
+        "names",
+    ];
     for template in [TOPIC, INTENT, OUTCOME, QUALITY] {
+        let cites = template.0 == OUTCOME.0 || template.0 == QUALITY.0;
+        assert_eq!(places(template.0).contains(&"cites"), cites);
         for place in places(template.0) {
             assert!(known.contains(&place), "{place}");
         }
@@ -67,7 +81,7 @@ fn the_marker_of_a_topic_is_in_both_fences_and_the_question() {
     let prompt = &all()[0];
     let (_, marker) = prompt.question.as_str().split_once("marker ").unwrap();
     let marker = marker.split('.').next().unwrap();
-    assert_eq!(marker.len(), 64);
+    assert_eq!(marker.len(), 32);
     assert_eq!(prompt.evidence.as_str().matches(marker).count(), 2);
 }
 
@@ -114,10 +128,9 @@ fn evidence_comes_before_the_verdict() {
             Task::Outcome => &["criteria", "evidence", "finding", "status", "explicit", "failure_signals", "verdict"],
             Task::Quality => &["evidence", "quote", "rationale", "score", "score_confidence"],
         };
-        let mut at = 0;
+        let mut rest = schema.as_str();
         for key in order {
-            let key = format!("\"{key}\":{{");
-            at += schema[at..].find(&key).unwrap_or_else(|| panic!("{key} in {schema}"));
+            rest = rest.split_once(&format!("\"{key}\":{{")).unwrap_or_else(|| panic!("{key} in {schema}")).1;
         }
         if prompt.task == Task::Outcome {
             assert!(schema.find("doubts").unwrap() < schema.find("\"probability\"").unwrap());

@@ -82,6 +82,8 @@ pub enum Unscored {
     OffScale,
     /// The answer's evidence did not check.
     NoCitation,
+    /// The session's own text speaks to its judge.
+    Suspected,
 }
 
 /// A value on a dimension's scale.

@@ -360,3 +360,36 @@ pub enum ApiError<'a> {
     /// The turn ended on it.
     Final(Body<'a>),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_as_it_is_written() {
+        for (transcript, line) in [(0, 1), (0, 41), (1, 41), (200, 7), (0, EventId::LAST_LINE)] {
+            let id = EventId::of_transcript(transcript, EventId(line));
+            assert_eq!(id.to_string().parse(), Ok(id));
+        }
+        for wrong in [
+            "",
+            "e",
+            "41",
+            "e0",
+            "e041",
+            "e-1",
+            "e+1",
+            "e1.41",
+            "e0.41",
+            "e2.",
+            "e2.0",
+            "e1.2.3",
+            "E41",
+            "e99999999999",
+            "e16777216",
+            "e999.1",
+        ] {
+            assert_eq!(wrong.parse::<EventId>(), Err(()), "{wrong}");
+        }
+    }
+}

@@ -52,7 +52,7 @@ fn normal(text: &str) -> String {
         gap = false;
         match char {
             '“' | '”' | '„' | '‟' | '«' | '»' | '‘' | '’' | '‚' | '‛' | '`' | '´' | '\'' => {
-                out.push('"')
+                out.push('"');
             }
             '‐' | '‑' | '‒' | '–' | '—' | '−' => out.push('-'),
             '…' => out.push_str("..."),

@@ -19,6 +19,8 @@ pub struct Chunk<'a> {
     pub owned_tokens: usize,
     /// What was said, by all who were asked.
     pub verdict: &'a QualityVerdict,
+    /// What was to know about the answers.
+    pub flags: &'a [Flag],
 }
 
 /// The grade of a session from what was said of its chunks, in order. `provenance` is who scored a dimension, `alarms`
@@ -34,6 +36,9 @@ pub fn grade(
         Flag::InjectionSuspected.raise(&mut flags);
     }
     let mut scores = Vec::new();
+    for flag in chunks.iter().flat_map(|chunk| chunk.flags) {
+        flag.raise(&mut flags);
+    }
     for dimension in &rubric.dimensions {
         let nobody = || Reading::Unscored { why: Unscored::JudgeFailed, reason: "nobody answered".to_owned() };
         let said = chunks.iter().map(|chunk| {
@@ -41,7 +46,9 @@ pub fn grade(
             (chunk.owned_tokens, reading.cloned().unwrap_or_else(nobody))
         });
         let (reading, found) = combine(dimension, &said.collect::<Vec<_>>());
-        found.into_iter().for_each(|flag| flag.raise(&mut flags));
+        for flag in found {
+            flag.raise(&mut flags);
+        }
         scores.push(Score { dimension: dimension.name.clone(), reading, provenance: provenance(dimension) });
     }
     let mut grade = Grade::of(scores, rubric);
@@ -176,7 +183,8 @@ fn note(dimension: &Dimension, chunks: usize, said: &[Said<'_>], spread: &Spread
 }
 
 /// Makes the goal dimension and the outcome go together: complete or better is what a complete outcome is. Where they do
-/// not, both are flagged, and the lower one holds.
+/// not, both are flagged, and the lower one holds. A goal that an outcome leaves open because the session's text speaks to
+/// its judge is not called reached by the grade either.
 pub fn agree(grade: &mut Grade, outcome: &mut Outcome, rubric: &Rubric) -> bool {
     let Some(dimension) = rubric.dimension(&rubric.goal) else { return true };
     let Some(score) = grade.scores.iter_mut().find(|score| score.dimension == rubric.goal) else { return true };
@@ -202,14 +210,24 @@ pub fn agree(grade: &mut Grade, outcome: &mut Outcome, rubric: &Rubric) -> bool 
             let reason = "the outcome is failed: no more than part of the goal was reached".to_owned();
             let events = outcome.reasons.iter().flat_map(|reason| reason.events.iter().copied()).collect();
             items.insert(0, Item { amount: 0.0, reason, fact: "outcome".to_owned(), events });
-            let flags = std::mem::take(&mut grade.flags);
-            *grade = Grade { flags, ..Grade::of(std::mem::take(&mut grade.scores), rubric) };
+            regrade(grade, rubric);
+        }
+        Goal::Undecided if reached && outcome.flags.contains(&Flag::InjectionSuspected) => {
+            let reason = "the session's own text speaks to its judge".to_owned();
+            score.reading = Reading::Unscored { why: Unscored::Suspected, reason };
+            regrade(grade, rubric);
+            return true;
         }
         _ => return true,
     }
     Flag::Contradiction.raise(&mut grade.flags);
     Flag::Contradiction.raise(&mut outcome.flags);
     false
+}
+
+fn regrade(grade: &mut Grade, rubric: &Rubric) {
+    let flags = std::mem::take(&mut grade.flags);
+    *grade = Grade { flags, ..Grade::of(std::mem::take(&mut grade.scores), rubric) };
 }
 
 /// From which value on a goal dimension says that the goal was reached: its level `complete`, or two thirds of the scale.

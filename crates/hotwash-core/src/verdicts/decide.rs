@@ -91,7 +91,8 @@ pub fn decide(
     };
 
     let Ruling { goal, evidence, reasons } = ruling;
-    if (offline.goal == Goal::Complete || offline.lack == Some(Lack::Red)) && goal != offline.goal {
+    let lowered = offline.goal == Goal::Complete && goal != Goal::Complete && !suspected;
+    if lowered || offline.lack == Some(Lack::Red) && goal == Goal::Complete {
         // Either the facts or the judge misread something.
         Flag::Contradiction.raise(&mut outcome.flags);
     }

@@ -132,7 +132,9 @@ fn settle(notes: &mut Notes<'_>, criteria: &mut Vec<Criterion>) {
     }
     if !criteria.iter().any(|criterion| criterion.required) && !criteria.is_empty() {
         notes.problem("criteria".to_owned(), Fault::Count, "at least one must be required");
-        criteria.iter_mut().for_each(|criterion| criterion.required = true);
+        for criterion in criteria {
+            criterion.required = true;
+        }
     }
 }
 

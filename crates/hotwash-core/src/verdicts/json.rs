@@ -38,12 +38,11 @@ pub(super) fn read<T>(text: &str, keys: &[&str], parse: impl Fn(&Map<String, Val
         [one] => parse(one),
         several => {
             let mut fitting = several.iter().map(|answer| parse(answer)).filter(|reading| reading.problems.is_empty());
-            match (fitting.next(), fitting.next()) {
-                (Some(one), None) => one,
-                _ => {
-                    let text = "there are several JSON objects that differ; give one".to_owned();
-                    Reading::nothing(Problem { at: String::new(), fault: Fault::Ambiguous, text })
-                }
+            if let (Some(one), None) = (fitting.next(), fitting.next()) {
+                one
+            } else {
+                let text = "there are several JSON objects that differ; give one".to_owned();
+                Reading::nothing(Problem { at: String::new(), fault: Fault::Ambiguous, text })
             }
         }
     };

@@ -3,22 +3,31 @@
 //! - `json` finds the answer in a reply, `fields` reads typed values out of it, `cites` looks quotes up in the evidence;
 //! - [`topic`], [`intent`], [`outcome`] and [`quality`] are the four answers;
 //! - [`decide`] says what an answer may do to an outcome that facts gave, [`second`] when to look twice;
+//! - [`booleans()`] answers seven plain questions anew;
 //! - [`combine`] puts the answers on the chunks of a session together, and the critics' of a panel.
 //!
 //! A reply is never trusted and never fails anything: what can be used of it is used, the rest are [`Problem`]s that are
 //! told the judge once.
 
+mod booleans;
 pub mod cites;
 pub mod combine;
+#[cfg(test)]
+mod combine_tests;
 pub mod decide;
+#[cfg(test)]
+mod decide_tests;
 mod fields;
 pub mod intent;
 mod json;
 pub mod outcome;
 pub mod quality;
+#[cfg(test)]
+mod reply_tests;
 pub mod second;
 pub mod topic;
 
+pub use booleans::booleans;
 pub use cites::Cite;
 pub use decide::{Thresholds, decide};
 pub use intent::{Criterion, IntentVerdict};
@@ -27,10 +36,11 @@ pub use quality::QualityVerdict;
 pub use topic::TopicVerdict;
 
 use crate::scores::{Flag, Unscored};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What was read off a reply.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading<T> {
     /// The verdict, as far as there is one.
     pub verdict: Option<T>,
@@ -65,7 +75,7 @@ impl<T> Reading<T> {
 }
 
 /// Something wrong with a reply. It holds nothing of the reply but the names of keys that were asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// Where, such as `criteria[2].status`; empty for the whole.
     pub at: String,
@@ -82,7 +92,8 @@ impl fmt::Display for Problem {
 }
 
 /// Kinds of wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// There is no JSON object to be found.
     NoJson,

@@ -167,7 +167,7 @@ impl OutcomeVerdict {
                 one.status = Status::Unknown;
             }
         }
-        for (_, cites) in self.explicit.iter_mut() {
+        if let Some((_, cites)) = &mut self.explicit {
             cites.retain(&keep);
         }
         self.explicit = self.explicit.filter(|(_, cites)| !cites.is_empty());

@@ -72,7 +72,9 @@ impl Reading<QualityVerdict> {
     #[must_use]
     pub fn joined(first: Reading<QualityVerdict>, second: Reading<QualityVerdict>) -> Reading<QualityVerdict> {
         let mut flags = second.flags;
-        first.flags.into_iter().chain([Flag::Retried]).for_each(|flag| flag.raise(&mut flags));
+        for flag in first.flags.into_iter().chain([Flag::Retried]) {
+            flag.raise(&mut flags);
+        }
         let verdicts: Vec<QualityVerdict> = [second.verdict, first.verdict].into_iter().flatten().collect();
         let verdict = (!verdicts.is_empty()).then(|| QualityVerdict::join(verdicts));
         Reading { verdict, problems: second.problems, flags }
@@ -195,7 +197,7 @@ pub(super) mod tests {
             for (name, reading) in verdict.readings {
                 match reading {
                     scores::Reading::Unscored { why: found, .. } => {
-                        assert_eq!((name.as_str(), found), (dimension, why))
+                        assert_eq!((name.as_str(), found), (dimension, why));
                     }
                     scores::Reading::Scored { .. } => assert_ne!(name, dimension, "{value}"),
                 }

@@ -1,0 +1,191 @@
+//! Replies of any kind, to all four readers.
+
+use super::outcome::tests as outcome;
+use super::quality::tests as quality;
+use super::{IntentVerdict, OutcomeVerdict, QualityVerdict, Reading, Status, TopicVerdict, cites};
+use crate::evidence::Evidence;
+use crate::redaction::Rules;
+use crate::rubric::Rubric;
+use crate::scores;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+static RULES: LazyLock<Rules> = LazyLock::new(Rules::default);
+static SESSION: LazyLock<Evidence> = LazyLock::new(outcome::evidence);
+static GRADED: LazyLock<Evidence> = LazyLock::new(quality::evidence);
+static V2: LazyLock<Rubric> = LazyLock::new(|| Rubric::shipped("v2").unwrap());
+
+fn read_outcome(reply: &str) -> Reading<OutcomeVerdict> {
+    OutcomeVerdict::read(reply, &SESSION, &outcome::intent(), &RULES)
+}
+
+fn read_quality(reply: &str) -> Reading<QualityVerdict> {
+    QualityVerdict::read(reply, &GRADED, &V2, None, &RULES)
+}
+
+fn read_all(reply: &str) {
+    TopicVerdict::read(reply, &RULES);
+    IntentVerdict::read(reply, &RULES);
+    read_outcome(reply);
+    read_quality(reply);
+}
+
+#[test]
+fn a_topic_is_read() {
+    for (reply, other, problems) in [
+        (json!({ "because": "another file", "other_topic": true, "sure": 0.9 }), Some(true), 0),
+        (json!({ "because": "", "other_topic": false, "sure": 1 }), Some(false), 0),
+        (json!({ "other_topic": false }), Some(false), 2),
+        (json!({ "because": "x", "other_topic": "yes", "sure": 0.9 }), None, 1),
+        (json!({ "because": "x", "sure": 0.9 }), None, 1),
+        (json!({ "because": "x", "other_topic": true, "sure": 90 }), Some(true), 1),
+        (json!([]), None, 1),
+    ] {
+        let reading = TopicVerdict::read(&reply.to_string(), &RULES);
+        assert_eq!(reading.verdict.map(|verdict| verdict.other), other, "{reply}");
+        assert_eq!(reading.problems.len(), problems, "{reply}");
+    }
+}
+
+#[test]
+fn words_of_a_reply_are_redacted_and_kept_short() {
+    let long = "x ".repeat(5_000);
+    let mut reply = outcome::reply();
+    reply["verdict"]["summary"] = json!("ask somebody@example.org\nwho knows");
+    reply["verdict"]["doubts"] = json!([long, 3, "and\u{1b}[31m red"]);
+    let verdict = read_outcome(&reply.to_string()).verdict.unwrap();
+    assert!(!verdict.summary.contains("somebody@") && verdict.summary.ends_with("who knows"));
+    assert_eq!(verdict.doubts.len(), 2);
+    assert!(verdict.doubts[0].chars().count() <= 1_000 && !verdict.doubts[1].contains('\u{1b}'));
+}
+
+#[test]
+fn problems_hold_nothing_of_the_reply() {
+    let mut reply = outcome::reply();
+    for place in ["criteria", "explicit", "failure_signals", "verdict", "no_breakage_left"] {
+        reply[place] = json!({ "evil": "zanzibar", "kind": "zanzibar", "status": "zanzibar" });
+        for problem in read_outcome(&reply.to_string()).problems {
+            assert!(!problem.to_string().contains("zanzibar") && !problem.to_string().contains("evil"), "{problem}");
+        }
+    }
+}
+
+#[test]
+fn a_reading_can_be_stored() {
+    let mut reply = outcome::reply();
+    reply["criteria"][0]["evidence"] = json!([]);
+    reply["extra"] = json!(1);
+    let reading = read_outcome(&reply.to_string());
+    assert!(!reading.problems.is_empty() && !reading.flags.is_empty());
+    let stored = serde_json::to_string(&reading).unwrap();
+    assert_eq!(serde_json::from_str::<Reading<OutcomeVerdict>>(&stored).unwrap(), reading);
+}
+
+#[test]
+fn the_better_of_two_answers_is_kept() {
+    let (good, mut bad) = (outcome::reply(), outcome::reply());
+    bad["criteria"][0]["evidence"] = json!([]);
+    let (good, bad, none) = (good.to_string(), bad.to_string(), "sorry");
+    for (first, second, problems) in
+        [(none, good.as_str(), 0), (&bad, &good, 0), (&good, &bad, 0), (&bad, none, 1), (none, none, 1)]
+    {
+        let kept = Reading::after_retry(read_outcome(first), read_outcome(second));
+        assert_eq!(kept.problems.len(), problems);
+        assert_eq!(kept.verdict.is_some(), (first, second) != (none, none));
+        assert!(kept.flags.contains(&scores::Flag::Retried));
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-2.0..2.0f64).prop_map(Value::from),
+        (-5..100i64).prop_map(Value::from),
+        "(met|unmet|unknown|e[0-9]|e4|person|none|complete|12 passed; 0 failed|if text.is_empty\\(\\)|.{0,12})"
+            .prop_map(Value::from),
+    ];
+    let key = prop::sample::select(vec![
+        "criteria",
+        "criterion",
+        "evidence",
+        "event",
+        "quote",
+        "status",
+        "verdict",
+        "probability",
+        "score",
+        "kind",
+        "goal_achievement",
+        "tool_efficiency",
+        "other_topic",
+        "intent",
+        "explicit",
+        "failure_signals",
+        "doubts",
+        "zzz",
+    ]);
+    leaf.prop_recursive(4, 48, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map(key.clone(), inner, 0..6).prop_map(|map| map
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect::<serde_json::Map<_, _>>()
+                .into()),
+        ]
+    })
+}
+
+/// Puts something else at one place of a reply, counted through all of them.
+fn disturb(reply: &mut Value, at: &mut usize, other: &Value) {
+    if *at == 0 {
+        *reply = other.clone();
+    }
+    *at = at.wrapping_sub(1);
+    match reply {
+        Value::Array(items) => items.iter_mut().for_each(|item| disturb(item, at, other)),
+        Value::Object(map) => map.values_mut().for_each(|item| disturb(item, at, other)),
+        _ => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_reply_makes_a_reader_panic(json in any_json(), text in ".{0,60}") {
+        read_all(&json.to_string());
+        read_all(&format!("{text}{json}{text}"));
+    }
+
+    #[test]
+    fn whatever_is_wrong_in_an_answer_nothing_unchecked_counts(other in any_json(), at in 0..80usize) {
+        let mut reply = outcome::reply();
+        disturb(&mut reply, &mut at.clone(), &other);
+        let reading = read_outcome(&reply.to_string());
+        if let Some(verdict) = &reading.verdict {
+            prop_assert!((0.0..=1.0).contains(&verdict.probability) && (0.0..=1.0).contains(&verdict.coverage));
+            prop_assert_eq!(verdict.criteria.len(), 3);
+            for one in &verdict.criteria {
+                prop_assert!(one.status != Status::Met || !one.cites.is_empty());
+                for cite in &one.cites {
+                    prop_assert!(cites::check(&SESSION, &cite.event.to_string(), &cite.quote).is_some());
+                }
+            }
+        } else {
+            prop_assert!(!reading.problems.is_empty());
+        }
+
+        let mut reply = quality::reply(&V2);
+        disturb(&mut reply, &mut at.clone(), &other);
+        if let Some(verdict) = read_quality(&reply.to_string()).verdict {
+            prop_assert_eq!(verdict.readings.len(), V2.dimensions.len());
+            for (name, reading) in verdict.readings {
+                if let scores::Reading::Scored { value, items, .. } = reading {
+                    prop_assert!((0.0..=1.0).contains(&value.number()), "{}", name);
+                    prop_assert!(items.iter().any(|item| !item.events.is_empty()));
+                }
+            }
+        }
+    }
+}
