@@ -69,7 +69,8 @@ pub struct OpenBatch {
     pub ids: Vec<String>,
 }
 
-/// Remembers batches from one run to the next. An error says why it cannot; then nothing is sent.
+/// Remembers batches from one run to the next. An error says why it cannot; then nothing is sent. Two runs at once must not
+/// share one: the intent of the other looks like that of a run that died.
 pub trait Ledger {
     /// Those that are not finished.
     fn open(&self) -> Result<Vec<OpenBatch>, String>;

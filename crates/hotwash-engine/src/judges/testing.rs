@@ -58,9 +58,14 @@ pub(super) fn waited(world: &World) -> Duration {
     Duration::from_millis((world.clock.now().0 - START.0) as u64)
 }
 
-/// Limits that make a test of a timeout short.
+/// Limits that a busy machine keeps.
 pub(super) fn network() -> Network {
-    Network { call: Duration::from_millis(400), ..Network::default() }
+    Network { call: Duration::from_secs(60), ..Network::default() }
+}
+
+/// Limits that make a test of a timeout short.
+pub(super) fn impatient() -> Network {
+    Network { call: Duration::from_millis(800), ..Network::default() }
 }
 
 /// A ledger of batches that lasts as long as the test.
@@ -212,7 +217,7 @@ fn serve(stream: TcpStream, act: &dyn Fn(&Got, usize) -> Does, all: &Mutex<Vec<G
             write(&mut out, &format!("HTTP/1.1 200 X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"), &body)
         }
         Does::Hangs => {
-            std::thread::sleep(Duration::from_secs(3));
+            std::thread::sleep(Duration::from_secs(10));
             None
         }
     }
