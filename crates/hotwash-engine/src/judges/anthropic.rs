@@ -224,17 +224,14 @@ impl Live for Anthropic {
             let request = Request { path: "/v1/messages", headers: &self.headers, body: Some(&body) };
             let answered = match self.server.ask(request) {
                 Ok(answered) => answered,
-                Err(failed) => match form.after(&failed) {
-                    Some(next) => {
-                        before += failed.error.requests;
-                        form = next;
-                        continue;
-                    }
-                    None => {
-                        let requests = before + failed.error.requests;
-                        return Err(JudgeError { requests, ..failed.error });
-                    }
-                },
+                Err(failed) => {
+                    before += failed.error.requests;
+                    let Some(next) = form.after(&failed) else {
+                        return Err(JudgeError { requests: before, ..failed.error });
+                    };
+                    form = next;
+                    continue;
+                }
             };
             let requests = before + answered.requests;
             if before > 0 {

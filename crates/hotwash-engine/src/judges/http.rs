@@ -219,15 +219,12 @@ impl Server {
 
     fn once(&self, request: Request<'_>, take: &mut dyn FnMut(&mut Incoming) -> io::Result<()>) -> Result<(), Failed> {
         let url = format!("{}{}", self.base, request.path);
-        let sent = match request.body {
-            Some(body) => {
-                let post = self.agent.post(&url).header("content-type", "application/json");
-                request.headers.0.iter().fold(post, |post, (name, value)| post.header(*name, value)).send(body)
-            }
-            None => {
-                let get = self.agent.get(&url);
-                request.headers.0.iter().fold(get, |get, (name, value)| get.header(*name, value)).call()
-            }
+        let headers = &request.headers.0;
+        let sent = if let Some(body) = request.body {
+            let post = self.agent.post(&url).header("content-type", "application/json");
+            headers.iter().fold(post, |post, (name, value)| post.header(*name, value)).send(body)
+        } else {
+            headers.iter().fold(self.agent.get(&url), |get, (name, value)| get.header(*name, value)).call()
         };
         let response = sent.map_err(|error| self.broken(error))?;
         let (parts, body) = response.into_parts();

@@ -1,4 +1,4 @@
-//! Servers that speak like OpenAI's: OpenAI, Ollama, llama.cpp, vLLM, and many between.
+//! Chat completions: the protocol of `OpenAI`, spoken by Ollama, llama.cpp, vLLM and many between.
 //!
 //! They differ in what they take. What one refuses is left out, step by step, and remembered for the model.
 
@@ -65,7 +65,7 @@ impl Form {
     }
 }
 
-/// A server that speaks like OpenAI's, as a judge.
+/// A server of chat completions as a judge.
 #[derive(Debug)]
 pub struct OpenAi {
     server: Server,

@@ -463,6 +463,15 @@ fn stopping_ends_waiting_and_sends_nothing_more() {
     assert_eq!(server.got().len(), 1);
 }
 
+/// A log that cannot be written.
+struct Full;
+
+impl egress::Egress for Full {
+    fn sending(&self, _: &egress::Sending) -> Result<(), String> {
+        Err("disk full".into())
+    }
+}
+
 #[test]
 fn what_is_sent_is_told_first_or_not_sent() {
     let server = theatre(&[Fails(500, None), OK], anthropic_message);
@@ -476,12 +485,6 @@ fn what_is_sent_is_told_first_or_not_sent() {
         assert_eq!((sending.bytes, sending.sha256), (body.len() as u64, egress::sha256(&[&body])));
     }
 
-    struct Full;
-    impl egress::Egress for Full {
-        fn sending(&self, _: &egress::Sending) -> Result<(), String> {
-            Err("disk full".into())
-        }
-    }
     let server = theatre(&[OK], anthropic_message);
     let world = World { egress: Arc::new(Full), ..world().0 };
     let key = Key::new(KEY);

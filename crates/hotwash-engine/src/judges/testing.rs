@@ -204,7 +204,8 @@ fn serve(stream: TcpStream, act: &dyn Fn(&Got, usize) -> Does, all: &Mutex<Vec<G
     };
     match act(&got, before) {
         Does::Says(status, headers, body) => {
-            let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            let headers = headers.concat();
             let length = body.len();
             write(
                 &mut out,
