@@ -224,17 +224,14 @@ impl Live for Anthropic {
             let request = Request { path: "/v1/messages", headers: &self.headers, body: Some(&body) };
             let answered = match self.server.ask(request) {
                 Ok(answered) => answered,
-                Err(failed) => match form.after(&failed) {
-                    Some(next) => {
-                        before += failed.error.requests;
-                        form = next;
-                        continue;
-                    }
-                    None => {
-                        let requests = before + failed.error.requests;
-                        return Err(JudgeError { requests, ..failed.error });
-                    }
-                },
+                Err(failed) => {
+                    before += failed.error.requests;
+                    let Some(next) = form.after(&failed) else {
+                        return Err(JudgeError { requests: before, ..failed.error });
+                    };
+                    form = next;
+                    continue;
+                }
             };
             let requests = before + answered.requests;
             if before > 0 {
@@ -250,7 +247,85 @@ impl Live for Anthropic {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{self, says};
     use super::*;
+
+    const MODEL: &str = "claude-haiku-5-5";
+
+    /// A judge over a server.
+    fn judge(server: &testing::Server, several_critics: bool) -> Anthropic {
+        let config = Config {
+            base: server.base.clone(),
+            key: Key::new(testing::KEY),
+            several_critics,
+            network: testing::network(),
+        };
+        Anthropic::new(config, testing::world().0).unwrap()
+    }
+
+    #[test]
+    fn the_fixed_part_is_cached_and_the_evidence_where_several_read_it() {
+        let server = testing::Server::start(|_, _| says(200, ""));
+        for (several, cached) in [(false, Value::Null), (true, json!({"type": "ephemeral"}))] {
+            let body = judge(&server, several).body(&testing::prompt(), MODEL);
+            let evidence = match cached {
+                Value::Null => json!({"type": "text", "text": "EVIDENCE"}),
+                cached => json!({"type": "text", "text": "EVIDENCE", "cache_control": cached}),
+            };
+            let schema = json!({
+                "type": "object", "required": ["score"], "additionalProperties": false,
+                "properties": {"score": {"type": "number"}},
+            });
+            let expected = json!({
+                "model": MODEL,
+                "max_tokens": 1000,
+                "system": [{"type": "text", "text": "RULES", "cache_control": {"type": "ephemeral"}}],
+                "messages": [{"role": "user", "content": [evidence, {"type": "text", "text": "QUESTION"}]}],
+                "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": schema}},
+            });
+            assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_server_does_not_know_is_left_out_and_that_is_remembered() {
+        for (error, refused, asked) in [
+            ("output_config: Extra inputs are not permitted", "output_config", 2),
+            ("output_config.effort: this model does not take effort", "effort", 2),
+        ] {
+            let server = testing::Server::start(move |got, _| {
+                if String::from_utf8_lossy(&got.body).contains(refused) {
+                    return says(
+                        400,
+                        &json!({"error": {"type": "invalid_request_error", "message": error}}).to_string(),
+                    );
+                }
+                says(200, &json!({"content": [{"type": "text", "text": "{}"}], "stop_reason": "end_turn"}).to_string())
+            });
+            let judge = judge(&server, false);
+            assert_eq!(judge.reply(&testing::prompt(), MODEL).unwrap().requests, asked);
+            assert_eq!(judge.reply(&testing::prompt(), MODEL).unwrap().requests, 1, "{error}");
+            let last = String::from_utf8_lossy(&server.got().last().unwrap().body).into_owned();
+            assert_eq!(last.contains("follow this JSON schema"), refused == "output_config", "{last}");
+        }
+        let server = testing::Server::start(|_, _| says(400, "{\"error\":{\"message\":\"messages: odd\"}}"));
+        let error = judge(&server, false).reply(&testing::prompt(), MODEL).unwrap_err();
+        assert_eq!((error.kind, error.requests), (Failing::Rejected, 1));
+    }
+
+    #[test]
+    fn tokens_are_told_by_kind() {
+        let message = json!({
+            "content": [], "model": "m", "stop_reason": "model_context_window_exceeded",
+            "usage": {
+                "input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 9,
+                "cache_creation": {"ephemeral_5m_input_tokens": 5, "ephemeral_1h_input_tokens": 4},
+            },
+        });
+        let reply = reply(&message, "asked").unwrap();
+        let usage = Usage { input: 1, output: 2, cache_read: 3, cache_write: 9, cache_write_1h: 4, fast: false };
+        assert_eq!((reply.usage, reply.stop, &*reply.model), (Some(usage), Stop::MaxTokens, "m"));
+    }
 
     #[test]
     fn effort_is_for_those_who_take_it() {

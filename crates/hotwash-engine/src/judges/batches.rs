@@ -69,7 +69,8 @@ pub struct OpenBatch {
     pub ids: Vec<String>,
 }
 
-/// Remembers batches from one run to the next. An error says why it cannot; then nothing is sent.
+/// Remembers batches from one run to the next. An error says why it cannot; then nothing is sent. Two runs at once must not
+/// share one: the intent of the other looks like that of a run that died.
 pub trait Ledger {
     /// Those that are not finished.
     fn open(&self) -> Result<Vec<OpenBatch>, String>;
@@ -260,10 +261,9 @@ impl<'a> Batches<'a> {
         let path = format!("{PATH}/{batch}/results");
         let request = Request { path: &path, headers: &self.headers, body: None };
         self.server.lines(request, &mut |line| {
-            if let Ok(value) = serde_json::from_slice::<Value>(line) {
-                if let Some(custom) = value["custom_id"].as_str() {
-                    tell(custom, &value["result"]);
-                }
+            let value: Value = serde_json::from_slice(line).unwrap_or_default();
+            if let Some(custom) = value["custom_id"].as_str() {
+                tell(custom, &value["result"]);
             }
         })?;
         Ok(())
@@ -368,7 +368,9 @@ impl Deferred for Batches<'_> {
             }
             rest = later;
         }
-        rest.iter().for_each(|question| answer(question.id, Answer::Waits));
+        for question in rest {
+            answer(question.id, Answer::Waits);
+        }
 
         let models: HashMap<&str, &str> = questions.iter().map(|question| (question.id, question.model)).collect();
         let start = self.world().clock.now();
@@ -385,7 +387,9 @@ impl Deferred for Batches<'_> {
                 break;
             }
         }
-        running.iter_mut().for_each(|running| running.tell_rest(answer, &Answer::Waits));
+        for batch in &mut running {
+            batch.tell_rest(answer, &Answer::Waits);
+        }
         Ok(())
     }
 }

@@ -198,7 +198,8 @@ impl ClaudeCli {
         };
         let kept = self.config.environment.iter().filter(|(name, _)| !dropped(&name.to_string_lossy()));
         command.envs(kept.map(|(name, value)| (name, value)));
-        let inside = self.config.timeout.saturating_sub(Duration::from_secs(5)).max(Duration::from_secs(1));
+        // Time for one more try of its own.
+        let inside = self.config.timeout / 2;
         command.envs([
             ("CLAUDE_CODE_ENABLE_TELEMETRY", "0"),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),

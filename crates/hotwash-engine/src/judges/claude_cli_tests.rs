@@ -87,7 +87,8 @@ pub(super) fn stand_in(steps: &[Step], help: &str) -> Run {
     let (world, heard) = world();
     let mut config = Config::new(at("hotwash/judge"), environment);
     config.program = program;
-    config.timeout = Duration::from_millis(1500);
+    let hangs = steps.iter().any(|step| step.hangs);
+    config.timeout = Duration::from_secs(if hangs { 2 } else { 60 });
     config.retries.attempts = 6;
     let judge = ClaudeCli::new(config, world.clone()).unwrap();
     assert!(!format!("{judge:?}").contains(KEY));

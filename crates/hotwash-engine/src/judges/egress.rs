@@ -3,6 +3,7 @@
 use super::{Failing, JudgeError, World};
 use hotwash_core::sessions::Timestamp;
 use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
 
 /// One request that is about to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,5 +40,8 @@ pub(super) fn sha256(parts: &[&[u8]]) -> String {
     for part in parts {
         hash.update(part);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -179,10 +179,18 @@ impl Server {
             };
             failed.error.requests = tries.made;
             let Some(setback) = failed.setback.filter(|_| !stop_at(&failed)) else { return Err(failed) };
-            let Some(wait) = tries.next(setback) else { return Err(failed) };
-            if failed.status == Some(429) {
-                self.gate.close_until(Timestamp(self.world.clock.now().0 + wait.as_millis() as i64));
+            let wait = tries.next(setback);
+            // What one was told holds for all, also where this one gives up.
+            let told = if let Setback::Named(time) = setback { Some(time) } else { wait };
+            if let Some(time) = told.filter(|_| failed.status == Some(429)) {
+                self.gate.close_until(Timestamp(self.world.clock.now().0 + time.as_millis() as i64));
             }
+            let Some(wait) = wait else {
+                if let Setback::Named(time) = setback {
+                    failed.error.message = format!("{}; it asks to wait {} s", failed.error.message, time.as_secs());
+                }
+                return Err(failed);
+            };
             if !self.world.wait(wait) {
                 return Err(failed);
             }
@@ -199,25 +207,24 @@ impl Server {
             if closed.is_zero() {
                 return Ok(());
             }
-            if !tries.spend(closed) {
+            // Not all at once when it opens.
+            let wait = closed + tries.spread();
+            if !tries.spend(wait) {
                 let message = format!("{} takes nothing for another {} s", self.host, closed.as_secs());
                 return Err(Failed::plain(JudgeError { kind: Failing::RateLimited, message, requests: tries.made }));
             }
-            self.world.wait(closed);
+            self.world.wait(wait);
         }
     }
 
     fn once(&self, request: Request<'_>, take: &mut dyn FnMut(&mut Incoming) -> io::Result<()>) -> Result<(), Failed> {
         let url = format!("{}{}", self.base, request.path);
-        let sent = match request.body {
-            Some(body) => {
-                let post = self.agent.post(&url).header("content-type", "application/json");
-                request.headers.0.iter().fold(post, |post, (name, value)| post.header(*name, value)).send(body)
-            }
-            None => {
-                let get = self.agent.get(&url);
-                request.headers.0.iter().fold(get, |get, (name, value)| get.header(*name, value)).call()
-            }
+        let headers = &request.headers.0;
+        let sent = if let Some(body) = request.body {
+            let post = self.agent.post(&url).header("content-type", "application/json");
+            headers.iter().fold(post, |post, (name, value)| post.header(*name, value)).send(body)
+        } else {
+            headers.iter().fold(self.agent.get(&url), |get, (name, value)| get.header(*name, value)).call()
         };
         let response = sent.map_err(|error| self.broken(error))?;
         let (parts, body) = response.into_parts();
@@ -400,6 +407,7 @@ pub(super) fn failing(status: u16, said: &str) -> Failing {
         402 => Failing::Exhausted,
         400 | 429 if says(&["credit balance", "insufficient_quota", "billing"]) => Failing::Exhausted,
         300..400 | 404 | 405 | 410 => Failing::NotThere,
+        400 | 422 if said.contains("model") && says(&["not found", "not exist", "no such"]) => Failing::NotThere,
         413 => Failing::TooLarge,
         400 | 422
             if says(&[

@@ -11,7 +11,8 @@ pub mod batches;
 #[cfg(test)]
 mod batches_tests;
 pub mod claude_cli;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod claude_cli_tests;
 pub mod egress;
 pub mod files;

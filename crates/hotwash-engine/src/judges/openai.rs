@@ -1,4 +1,4 @@
-//! Servers that speak like OpenAI's: OpenAI, Ollama, llama.cpp, vLLM, and many between.
+//! Chat completions: the protocol of `OpenAI`, spoken by Ollama, llama.cpp, vLLM and many between.
 //!
 //! They differ in what they take. What one refuses is left out, step by step, and remembered for the model.
 
@@ -46,7 +46,7 @@ impl Form {
 
     /// What to leave out after a refusal; none if nothing is left that could have been refused.
     fn after(self, status: Option<u16>, kind: Failing, said: &str) -> Option<Form> {
-        if !matches!(status, Some(200 | 400 | 422 | 501)) || matches!(kind, Failing::TooLarge | Failing::Exhausted) {
+        if !matches!(status, Some(200 | 400 | 422 | 501)) || kind == Failing::TooLarge || kind.is_for_all() {
             return None;
         }
         if !self.old_limit && said.contains("max_completion_tokens") {
@@ -65,7 +65,7 @@ impl Form {
     }
 }
 
-/// A server that speaks like OpenAI's, as a judge.
+/// A server of chat completions as a judge.
 #[derive(Debug)]
 pub struct OpenAi {
     server: Server,
@@ -214,4 +214,82 @@ fn usage(usage: &Value) -> Option<Usage> {
     let cached = usage["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0).min(prompt);
     let output = usage["completion_tokens"].as_u64().unwrap_or(0);
     Some(Usage { input: prompt - cached, cache_read: cached, output, ..Usage::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, says};
+    use super::*;
+
+    fn judge(server: &testing::Server) -> OpenAi {
+        let network = testing::network();
+        let config = Config { base: format!("{}/v1/", server.base), key: None, temperature: Some(0.0), network };
+        OpenAi::new(config, testing::world().0).unwrap()
+    }
+
+    fn good() -> super::super::testing::Does {
+        says(200, &json!({"choices": [{"message": {"content": "{}"}}]}).to_string())
+    }
+
+    #[test]
+    fn what_a_server_does_not_take_is_left_out_and_that_is_remembered() {
+        type Refuses = (u16, &'static str, &'static [&'static str]);
+        let cases: [(Refuses, u32, &str); 7] = [
+            ((400, "json_schema is not supported", &["json_schema"]), 2, "json_object"),
+            ((422, "response_format: extra field", &["response_format"]), 3, ""),
+            ((200, "unsupported response_format", &["response_format"]), 3, ""),
+            ((400, "Unrecognized argument: max_completion_tokens", &["max_completion_tokens"]), 2, "json_schema"),
+            ((400, "'temperature' does not support 0", &["temperature"]), 2, "json_schema"),
+            ((400, "Bad Request", &["max_completion_tokens"]), 4, ""),
+            ((501, "not implemented", &["json_schema"]), 2, "json_object"),
+        ];
+        for ((status, message, refuses), asked, format) in cases {
+            let server = testing::Server::start(move |got, _| {
+                let body = String::from_utf8_lossy(&got.body).into_owned();
+                if refuses.iter().any(|word| body.contains(word)) {
+                    return says(status, &json!({"error": {"message": message}}).to_string());
+                }
+                good()
+            });
+            let judge = judge(&server);
+            assert_eq!(judge.reply(&testing::prompt(), "m").unwrap().requests, asked, "{message}");
+            assert_eq!(judge.reply(&testing::prompt(), "m").unwrap().requests, 1, "{message}");
+            let got = server.got();
+            let last: Value = serde_json::from_slice(&got.last().unwrap().body).unwrap();
+            assert_eq!(last["response_format"]["type"].as_str().unwrap_or_default(), format, "{message}");
+            assert!(!got[0].headers.contains_key("authorization"), "there is no key");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_for_all_is_asked_once() {
+        for (status, message, kind, asked) in [
+            (400, "the model `m` does not exist", Failing::NotThere, 1),
+            (400, "This model's maximum context length is 8192 tokens", Failing::TooLarge, 1),
+            (429, "insufficient_quota", Failing::Exhausted, 1),
+            (400, "odd", Failing::Rejected, 4),
+        ] {
+            let server = testing::Server::start(move |_, _| says(status, &json!({"error": message}).to_string()));
+            let error = judge(&server).reply(&testing::prompt(), "m").unwrap_err();
+            assert_eq!((error.kind, error.requests), (kind, asked), "{error}");
+        }
+    }
+
+    #[test]
+    fn answers_come_in_several_shapes() {
+        let parts = json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
+        for (choice, text, stop) in [
+            (json!({"message": {"content": "x"}, "finish_reason": "stop"}), "x", Stop::End),
+            (json!({"message": {"content": parts}}), "ab", Stop::End),
+            (json!({"message": {"content": null, "refusal": "no"}}), "no", Stop::Refusal),
+            (json!({"message": {"content": "x"}, "finish_reason": "content_filter"}), "x", Stop::Refusal),
+            (json!({"message": {"content": "x"}, "finish_reason": "length"}), "x", Stop::MaxTokens),
+        ] {
+            let reply = reply(&json!({"choices": [choice]}), "m").unwrap();
+            assert_eq!((&*reply.text, reply.stop, reply.usage), (text, stop, None));
+        }
+        let usage =
+            usage(&json!({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}}));
+        assert_eq!(usage, Some(Usage { input: 6, cache_read: 4, output: 5, ..Usage::default() }));
+    }
 }

@@ -69,13 +69,18 @@ impl<'a> Tries<'a> {
         }
         let wait = match setback {
             // A little more than was named, so that not everybody comes back in the same moment.
-            Setback::Named(time) => time + self.random.up_to(Duration::from_millis(500)),
+            Setback::Named(time) => time + self.spread(),
             Setback::Failed | Setback::TimedOut => {
                 let doubled = self.policy.first.saturating_mul(1 << self.made.saturating_sub(1).min(20));
                 self.random.up_to(doubled.min(self.policy.longest))
             }
         };
         self.spend(wait).then_some(wait)
+    }
+
+    /// A little time, each time another.
+    pub(super) fn spread(&mut self) -> Duration {
+        self.random.up_to(Duration::from_millis(500))
     }
 
     /// Counts a wait against the whole. Says whether there was room for it.

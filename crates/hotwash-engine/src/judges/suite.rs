@@ -3,10 +3,13 @@
 use super::batches::Ledger as _;
 #[cfg(unix)]
 use super::claude_cli_tests;
-use super::testing::{Does, Got, KEY, Server, Shelf, network, prompt, says, waited, world};
+use super::http::Network;
+use super::testing::{Does, Got, Heard, KEY, START, Server, Shelf, impatient, network, prompt, says, waited, world};
 use super::{Answer, Deferred as _, Failing, JudgeError, Key, Live as _, Question, Reply, Stop};
-use super::{anthropic, batches, files, openai};
+use super::{World, anthropic, batches, egress, files, openai};
+use hotwash_core::sessions::Timestamp;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -142,6 +145,11 @@ fn happening(happens: &[Happens], n: usize, got: &Got, answer: fn(&str, Stop) ->
     }
 }
 
+/// Short limits only where something hangs.
+fn limits(happens: &[Happens]) -> Network {
+    if happens.iter().any(|happens| matches!(happens, Hangs)) { impatient() } else { network() }
+}
+
 /// The address of a server, or of none where it is gone.
 fn address(server: &Server, happens: &[Happens]) -> String {
     if matches!(happens, [IsGone, ..]) { "http://127.0.0.1:9".into() } else { server.base.clone() }
@@ -154,7 +162,7 @@ fn play_anthropic(happens: &'static [Happens]) -> Played {
         base: address(&server, happens),
         key: Key::new(KEY),
         several_critics: false,
-        network: network(),
+        network: limits(happens),
     };
     let judge = anthropic::Anthropic::new(config, world.clone()).unwrap();
     let result = Some(judge.reply(&prompt(), "claude-haiku-5-5"));
@@ -185,7 +193,7 @@ fn play_openai(happens: &'static [Happens]) -> Played {
     let server = theatre(happens, completion);
     let (world, heard) = world();
     let base = format!("{}/v1", address(&server, happens));
-    let config = openai::Config { base, key: Some(Key::new(KEY)), temperature: None, network: network() };
+    let config = openai::Config { base, key: Some(Key::new(KEY)), temperature: None, network: limits(happens) };
     let judge = openai::OpenAi::new(config, world.clone()).unwrap();
     let result = Some(judge.reply(&prompt(), "gpt"));
     assert!(!format!("{judge:?}").contains(KEY));
@@ -229,8 +237,11 @@ fn play_batches(happens: &'static [Happens]) -> Played {
     });
     let (world, heard) = world();
     let ledger = Shelf::default();
-    let config =
-        batches::Config { base: address(&server, happens), network: network(), ..batches::Config::new(Key::new(KEY)) };
+    let config = batches::Config {
+        base: address(&server, happens),
+        network: limits(happens),
+        ..batches::Config::new(Key::new(KEY))
+    };
     let judge = batches::Batches::new(config, &ledger, world.clone()).unwrap();
     let prompt = prompt();
     let question = Question { id: "0123abcd", name: "s1.quality", prompt: &prompt, model: "claude-haiku-5-5" };
@@ -387,4 +398,124 @@ fn a_folder() {
     for scene in SCENES {
         check("files", &in_files(*scene), &play_files(scene.1));
     }
+}
+
+/// A judge over a server, and the world it lives in.
+fn judge_of(server: &Server) -> (anthropic::Anthropic, World, Arc<Heard>) {
+    let (world, heard) = world();
+    let key = Key::new(KEY);
+    let config = anthropic::Config { base: server.base.clone(), key, several_critics: false, network: network() };
+    (anthropic::Anthropic::new(config, world.clone()).unwrap(), world, heard)
+}
+
+#[test]
+fn what_one_thread_is_told_holds_for_all() {
+    let server = Server::start(|_, n| match n {
+        0 => Does::Says(429, vec![("retry-after", "900".into())], Vec::new()),
+        _ => says(200, &anthropic_message(GOOD, Stop::End).to_string()),
+    });
+    let (judge, world, _) = judge_of(&server);
+    let error = judge.reply(&prompt(), "m").unwrap_err();
+    assert!(error.message.contains("asks to wait 900 s"), "{error}");
+    let error = judge.reply(&prompt(), "m").unwrap_err();
+    assert_eq!((error.kind, error.requests, server.got().len()), (Failing::RateLimited, 0, 1), "{error}");
+    world.clock.sleep(Duration::from_secs(890));
+    assert!(judge.reply(&prompt(), "m").is_ok(), "it waits for the rest");
+    assert!(waited(&world) >= Duration::from_secs(900));
+    assert_eq!(server.got().len(), 2);
+}
+
+#[test]
+fn what_is_used_up_is_waited_for() {
+    let reset = Timestamp(START.0 + 30_000).to_string();
+    let server = Server::start(move |_, _| {
+        let headers = vec![
+            ("anthropic-ratelimit-requests-remaining", "0".to_owned()),
+            ("anthropic-ratelimit-requests-reset", reset.clone()),
+        ];
+        Does::Says(200, headers, anthropic_message(GOOD, Stop::End).to_string().into_bytes())
+    });
+    let (judge, world, _) = judge_of(&server);
+    assert!(judge.reply(&prompt(), "m").is_ok());
+    assert_eq!(waited(&world), Duration::ZERO);
+    assert!(judge.reply(&prompt(), "m").is_ok());
+    assert!(waited(&world) >= Duration::from_secs(30));
+}
+
+#[test]
+fn stopping_ends_waiting_and_sends_nothing_more() {
+    let server = Server::start(|_, _| says(529, ""));
+    let (judge, world, _) = judge_of(&server);
+    world.stop.store(true, Ordering::SeqCst);
+    assert_eq!(judge.reply(&prompt(), "m").unwrap_err().kind, Failing::Stopped);
+    assert_eq!(server.got().len(), 0);
+
+    let stop = world.stop.clone();
+    let server = Server::start(move |_, _| {
+        stop.store(true, Ordering::SeqCst);
+        says(529, "")
+    });
+    world.stop.store(false, Ordering::SeqCst);
+    let key = Key::new(KEY);
+    let config = anthropic::Config { base: server.base.clone(), key, several_critics: false, network: network() };
+    let judge = anthropic::Anthropic::new(config, world).unwrap();
+    assert_eq!(judge.reply(&prompt(), "m").unwrap_err().kind, Failing::Unavailable);
+    assert_eq!(server.got().len(), 1);
+}
+
+/// A log that cannot be written.
+struct Full;
+
+impl egress::Egress for Full {
+    fn sending(&self, _: &egress::Sending) -> Result<(), String> {
+        Err("disk full".into())
+    }
+}
+
+#[test]
+fn what_is_sent_is_told_first_or_not_sent() {
+    let server = theatre(&[Fails(500, None), OK], anthropic_message);
+    let (judge, _, heard) = judge_of(&server);
+    assert!(judge.reply(&prompt(), "m").is_ok());
+    let body = judge.body(&prompt(), "m");
+    let heard = heard.0.lock().unwrap().clone();
+    assert_eq!(heard.len(), 2, "each attempt");
+    for sending in heard {
+        assert_eq!(format!("http://{}", sending.host), server.base);
+        assert_eq!((sending.bytes, sending.sha256), (body.len() as u64, egress::sha256(&[&body])));
+    }
+
+    let server = theatre(&[OK], anthropic_message);
+    let world = World { egress: Arc::new(Full), ..world().0 };
+    let key = Key::new(KEY);
+    let config = anthropic::Config { base: server.base.clone(), key, several_critics: false, network: network() };
+    let error = anthropic::Anthropic::new(config, world).unwrap().reply(&prompt(), "m").unwrap_err();
+    assert!(error.message.contains("disk full"), "{error}");
+    assert_eq!(server.got().len(), 0);
+}
+
+#[test]
+fn addresses_and_keys_are_checked_before_anything_is_sent() {
+    for (base, key, kind) in [
+        ("api.anthropic.com", KEY, Failing::NotThere),
+        ("ftp://x", KEY, Failing::NotThere),
+        ("https://user:pass@x", KEY, Failing::NotThere),
+        ("https://x", " ", Failing::Denied),
+    ] {
+        let config =
+            anthropic::Config { base: base.into(), key: Key::new(key), several_critics: false, network: network() };
+        let error = anthropic::Anthropic::new(config, world().0).unwrap_err();
+        assert_eq!(error.kind, kind, "{base}");
+        assert!(!error.message.contains("pass@"), "{error}");
+    }
+    let server = theatre(&[OK], anthropic_message);
+    let config = anthropic::Config {
+        base: server.base.clone(),
+        key: Key::new("two\nlines"),
+        several_critics: false,
+        network: network(),
+    };
+    let error = anthropic::Anthropic::new(config, world().0).unwrap().reply(&prompt(), "m").unwrap_err();
+    assert_eq!((error.kind, server.got().len()), (Failing::Denied, 0));
+    assert!(!error.message.contains("lines"), "{error}");
 }

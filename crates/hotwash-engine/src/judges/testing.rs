@@ -58,9 +58,14 @@ pub(super) fn waited(world: &World) -> Duration {
     Duration::from_millis((world.clock.now().0 - START.0) as u64)
 }
 
-/// Limits that make a test of a timeout short.
+/// Limits that a busy machine keeps.
 pub(super) fn network() -> Network {
-    Network { call: Duration::from_millis(400), ..Network::default() }
+    Network { call: Duration::from_secs(60), ..Network::default() }
+}
+
+/// Limits that make a test of a timeout short.
+pub(super) fn impatient() -> Network {
+    Network { call: Duration::from_millis(800), ..Network::default() }
 }
 
 /// A ledger of batches that lasts as long as the test.
@@ -199,7 +204,8 @@ fn serve(stream: TcpStream, act: &dyn Fn(&Got, usize) -> Does, all: &Mutex<Vec<G
     };
     match act(&got, before) {
         Does::Says(status, headers, body) => {
-            let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            let headers = headers.concat();
             let length = body.len();
             write(
                 &mut out,
@@ -212,7 +218,7 @@ fn serve(stream: TcpStream, act: &dyn Fn(&Got, usize) -> Does, all: &Mutex<Vec<G
             write(&mut out, &format!("HTTP/1.1 200 X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"), &body)
         }
         Does::Hangs => {
-            std::thread::sleep(Duration::from_secs(3));
+            std::thread::sleep(Duration::from_secs(10));
             None
         }
     }
