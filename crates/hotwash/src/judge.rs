@@ -138,6 +138,9 @@ pub(crate) fn judge(
         return Ok(None);
     }
     screen::stderr(&format!("{}\n", expected(&estimate, &dockets, settings)));
+    if dockets.open.is_empty() {
+        return Ok(Some(Judged { exit: Exit::Done, report: dockets.report, estimate }));
+    }
     stop_on_interrupt(&stop);
     bar.begin(dockets.open.len() as u64);
     let report = judging::judge(&mut run.store, dockets, &setup);

@@ -4,11 +4,12 @@ use crate::commands::rework;
 use crate::counts::Counts;
 use crate::run::Run;
 use crate::window::Window;
-use hotwash_core::facts::{Cost, FactValue as _, Facts, Tokens};
+use hotwash_core::facts::{Cost, FactValue as _, Tokens};
 use hotwash_core::outcomes::{self, Booleans, Outcome};
 use hotwash_core::prices::Picodollars;
 use hotwash_core::scores::{Overall, Reading, Score, Value as ScoreValue, offline};
 use hotwash_core::sessions::{EventId, Timestamp};
+use hotwash_core::verdicts;
 use hotwash_engine::judging::{Estimate, Report};
 use hotwash_engine::stores::{Judging, Row, StoredPart};
 use serde_json::{Map, Value, json};
@@ -39,7 +40,7 @@ pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
         },
     });
     shape["summary"] = json!(session.summary);
-    shape["outcome"] = row.outcome.as_ref().map_or(Value::Null, |outcome| self::outcome(outcome, session.facts.get()));
+    shape["outcome"] = row.outcome.as_ref().map_or(Value::Null, |outcome| self::outcome(outcome, row));
     shape["rework"] = rework::shape(row);
     shape["flags"] = json!(row.grade.as_ref().map(|grade| &grade.flags));
     shape["judged"] = row.judged.as_ref().map_or(Value::Null, judged);
@@ -51,9 +52,9 @@ pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
 }
 
 /// Whether a session reached its goal.
-fn outcome(outcome: &Outcome, facts: &Facts) -> Value {
+fn outcome(outcome: &Outcome, row: &Row) -> Value {
     let events = |events: &[EventId]| events.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let booleans = Booleans::of(facts);
+    let booleans = booleans(row);
     let seven: Map<String, Value> = booleans
         .all()
         .into_iter()
@@ -80,6 +81,15 @@ fn outcome(outcome: &Outcome, facts: &Facts) -> Value {
         "letter": booleans.letter(),
         "version": outcomes::VERSION,
     })
+}
+
+/// The seven questions: as facts answer them, and a judge where it was asked.
+pub(crate) fn booleans(row: &Row) -> Booleans {
+    let facts = Booleans::of(row.session.facts.get());
+    match &row.judged {
+        Some(judging) => verdicts::booleans(&facts, judging.intent.as_ref(), judging.verdict.as_ref()),
+        None => facts,
+    }
 }
 
 /// Who judged a session, and what they found.

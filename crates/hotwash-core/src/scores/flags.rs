@@ -68,6 +68,28 @@ impl Flag {
         }
     }
 
+    /// What it says, in words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Flag::InjectionSuspected => {
+                "the session's own text speaks to its judge; left out until somebody has looked"
+            }
+            Flag::Contradiction => {
+                "two parts of the verdict, or verdict and facts, do not go together; the lower one holds"
+            }
+            Flag::Partial => "part of the session was not judged",
+            Flag::Tie => "as many parts said the one as the other; the lower one holds",
+            Flag::WideSpread => "the parts are far apart",
+            Flag::NearTierEdge => "so close to the edge of a tier that it may as well be the other",
+            Flag::UncheckedCites => "some of the judge's evidence was looked up and not found, and does not count",
+            Flag::UnknownKeys => "the answer had keys that nobody asked for",
+            Flag::Repeated => "the answer was given several times over",
+            Flag::NumberAsText => "a number came as text",
+            Flag::Retried => "asked a second time, because the first answer could not be read in full",
+            Flag::SecondLook => "looked at by a second judge",
+        }
+    }
+
     /// Puts a flag among others, in order and once.
     pub fn raise(self, flags: &mut Vec<Flag>) {
         if let Err(place) = flags.binary_search(&self) {

@@ -460,7 +460,11 @@ impl Case<'_> {
             .chunks
             .iter()
             .zip(&verdicts)
-            .map(|(evidence, verdict)| combine::Chunk { owned_tokens: evidence.part().owned_tokens, verdict })
+            .map(|(evidence, verdict)| combine::Chunk {
+                owned_tokens: evidence.part().owned_tokens,
+                verdict,
+                flags: &[],
+            })
             .collect();
         let provenance = Arc::new(self.setup.provenance());
         let alarms: Vec<Alarm> = self.chunks.iter().flat_map(|chunk| chunk.alarms().iter().cloned()).collect();

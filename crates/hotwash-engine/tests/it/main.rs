@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::string_slice, clippy::print_stdout, reason = "helpers of tests are tests too")]
 
 #[path = "../obliging/mod.rs"]
+#[allow(dead_code, reason = "the server is for tests of the program")]
 mod obliging;
 
 mod bad_input;

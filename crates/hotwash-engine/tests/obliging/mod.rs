@@ -1,5 +1,7 @@
 //! A judge for tests that answers anything by its schema, and cites what the evidence really says.
 
+pub(crate) mod server;
+
 use serde_json::{Map, Value, json};
 
 /// What it is inclined to say.

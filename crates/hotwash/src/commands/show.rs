@@ -11,11 +11,12 @@ use crate::screen::text::{block, fit, fit_path, left, line, right, width, words,
 use crate::shapes;
 use crate::timeline::{self, Moment, Turn, What};
 use hotwash_core::facts::Status;
-use hotwash_core::outcomes::{Booleans, Goal, JudgeStatus, Outcome};
+use hotwash_core::outcomes::{Goal, JudgeStatus, Outcome};
 use hotwash_core::scores::{Grade, Overall, Reading, Value};
 use hotwash_core::sessions::{EventId, SessionKind};
+use hotwash_core::verdicts::{OutcomeVerdict, Status as Met};
 use hotwash_engine::pipeline::Untold;
-use hotwash_engine::stores::{Lookup, Row};
+use hotwash_engine::stores::{Judging, Lookup, Row};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -59,6 +60,9 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     head(&row, &run, screen, &mut out)?;
     if let Some(outcome) = &row.outcome {
         self::outcome(outcome, &row, screen, &mut out);
+    }
+    if let Some(judging) = &row.judged {
+        self::judging(judging, screen, &mut out);
     }
     if let Some(grade) = &row.grade {
         scores(grade, &run, screen, &mut out);
@@ -236,12 +240,12 @@ fn outcome(outcome: &Outcome, row: &Row, screen: &Screen, out: &mut String) {
         (JudgeStatus::NoGoal, _) => "no goal was established".to_owned(),
         (_, Goal::Complete) => format!("{}: goal reached", intent.singular()),
         (_, Goal::Failed) => format!("{}: goal missed", intent.singular()),
-        (_, Goal::Undecided) => match outcome.probability {
-            Some(probability) => {
-                format!("{}: undecided offline ({:.0} % likely reached)", intent.singular(), probability * 100.0)
-            }
-            None => format!("{}: undecided offline", intent.singular()),
-        },
+        (_, Goal::Undecided) => {
+            let offline = if row.judged.is_some() { "" } else { " offline" };
+            let likely =
+                outcome.probability.map(|probability| format!(" ({:.0} % likely reached)", probability * 100.0));
+            format!("{}: undecided{offline}{}", intent.singular(), likely.unwrap_or_default())
+        }
     };
     let _ = writeln!(out, "\n{}  {}", style.heading("OUTCOME"), style.strong(&said));
     if !outcome.substance.passes() {
@@ -254,11 +258,49 @@ fn outcome(outcome: &Outcome, row: &Row, screen: &Screen, out: &mut String) {
     for reason in &outcome.reasons {
         item_lines("      ", &reason.text, &reason.events, screen, out);
     }
-    let booleans = Booleans::of(row.session.facts.get());
+    if let Some(verdict) = row.judged.as_ref().and_then(|judging| judging.verdict.as_ref()) {
+        criteria(verdict, screen, out);
+    }
+    let booleans = shapes::booleans(row);
     let missing: Vec<String> =
         booleans.all().iter().filter(|(_, held)| !held.holds).map(|(name, _)| name.replace('_', " ")).collect();
     let missing = if missing.is_empty() { "all seven hold".into() } else { format!("not: {}", missing.join(", ")) };
     item_lines("      ", &format!("letter {}; {missing}", booleans.letter()), &[], screen, out);
+}
+
+/// What would have to be true, and whether the judge found that it is.
+fn criteria(verdict: &OutcomeVerdict, screen: &Screen, out: &mut String) {
+    for finding in &verdict.criteria {
+        let status = match finding.status {
+            Met::Met => "met",
+            Met::Unmet => "unmet",
+            Met::Unknown => "unknown",
+        };
+        let events: Vec<EventId> = finding.cites.iter().map(|cite| cite.event).collect();
+        item_lines("      ", &format!("{status}: {}", line(&finding.criterion.check)), &events, screen, out);
+    }
+    for doubt in &verdict.doubts {
+        item_lines("      ", &format!("doubt: {}", line(doubt)), &[], screen, out);
+    }
+}
+
+/// Who judged, when and for how much, and what to know before trusting it.
+fn judging(judging: &Judging, screen: &Screen, out: &mut String) {
+    let Judging { provenance, at, calls, cost, flags, coverage, complete, .. } = judging;
+    let model = provenance.model.as_deref().unwrap_or_default();
+    let price = cost.map_or_else(|| "unknown price".into(), |cost| format!("${:.4}", cost.dollars()));
+    let _ = writeln!(out, "\n{}  {} {model}", screen.style.heading("JUDGED BY"), provenance.judge);
+    let mut text = format!("{}, {}, {price}", screen.clock.moment(Some(*at)), count(*calls, "answer"));
+    if *coverage < 0.995 {
+        let _ = write!(text, "; {:.0} % of the session's text was shown", coverage * 100.0);
+    }
+    if !complete {
+        text.push_str("; something was not answered: judging again asks only that");
+    }
+    item_lines("      ", &text, &[], screen, out);
+    for flag in flags {
+        item_lines("      ", &format!("{flag}: {}", flag.meaning()), &[], screen, out);
+    }
 }
 
 fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
@@ -281,8 +323,11 @@ fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
         let name = left(&score.dimension, name_wide);
         match &score.reading {
             Reading::Scored { value, start, items, .. } => {
+                let moved = items.iter().any(|item| item.amount != 0.0);
+                let begin =
+                    if moved || *start != value.number() { format!(", begins at {start:.3}") } else { String::new() };
                 let (value, begin) = match value {
-                    Value::Number(number) => (format!("{number:.3}"), format!(", begins at {start:.3}")),
+                    Value::Number(number) => (format!("{number:.3}"), begin),
                     Value::Level { label, .. } => (format!("{:.3} {label}", value.number()), String::new()),
                 };
                 let _ = writeln!(

@@ -3,15 +3,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+#[path = "../../../hotwash-engine/tests/obliging/mod.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod obliging;
+
 mod config;
 mod doctor;
 mod export;
 mod facts;
 mod forget;
+mod judging;
 mod prism;
 mod redact;
 mod rubric;
 mod score;
+mod secrets;
 mod sessions;
 mod show;
 mod summary;

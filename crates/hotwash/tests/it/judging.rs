@@ -1,0 +1,220 @@
+//! Judging from outside: what is sent, what is said, and what is never sent.
+
+use super::Home;
+use super::obliging::{Mood, server::Server};
+use sha2::{Digest as _, Sha256};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Output;
+
+const ALL: [&str; 3] = ["score", "--since", "all"];
+
+fn judged(home: &Home, server: &Server, more: &[&str]) -> Output {
+    let args: Vec<&str> = ALL.iter().chain(more).copied().collect();
+    let mut command = home.command(&args);
+    command.env("ANTHROPIC_BASE_URL", &server.url).env("ANTHROPIC_API_KEY", "not-a-real-key-but-long");
+    command.output().unwrap()
+}
+
+fn egress(home: &Home) -> Vec<serde_json::Value> {
+    let log = fs::read_to_string(home.path("data/hotwash/hotwash.egress.jsonl")).unwrap_or_default();
+    log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A session of the example week in which enough happened to be judged.
+fn example() -> PathBuf {
+    super::root().join("examples/projects/-home-mara-orchard/1f8cf289-e4c3-44a5-9c89-43203aa982f8.jsonl")
+}
+
+/// A home with that session alone.
+fn one() -> Home {
+    let home = Home::empty();
+    fs::create_dir_all(home.path("claude/projects/p")).unwrap();
+    fs::copy(example(), home.path("claude/projects/p/1f8cf289-e4c3-44a5-9c89-43203aa982f8.jsonl")).unwrap();
+    home
+}
+
+/// Without numbers, which change with every word of a prompt.
+fn words(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let words: String = text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
+    let mut words = words;
+    while words.contains("##") {
+        words = words.replace("##", "#");
+    }
+    words
+}
+
+#[test]
+fn a_week_is_judged_and_the_bill_is_said() {
+    let home = Home::with_examples();
+    let server = Server::in_the_mood(Mood::Delighted);
+    let output = judged(&home, &server, &["--judge", "anthropic"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.starts_with("anthropic judges ") && said.contains(", about $") && said.contains("spent"), "{said}");
+    assert_eq!(egress(&home).len(), server.requests());
+    assert!(egress(&home)[0]["host"].as_str().unwrap().starts_with("127.0.0.1"));
+
+    let document = home.json(&["score", "--since", "all", "--json"]);
+    let sessions = document["sessions"].as_array().unwrap();
+    let judged: Vec<_> = sessions.iter().filter(|session| !session["judged"].is_null()).collect();
+    assert!(judged.len() > 10);
+    for session in &judged {
+        assert_eq!(session["judged"]["judge"], "anthropic");
+        assert!(session["judged"]["intent"]["criteria"].as_array().unwrap().len() == 3);
+    }
+    // What facts call failed stays failed, however delighted the judge is.
+    let before = Home::with_examples().json(&["score", "--since", "all", "--json"]);
+    let goal = |document: &serde_json::Value, id: &serde_json::Value| {
+        let sessions = document["sessions"].as_array().unwrap();
+        sessions.iter().find(|session| session["id"] == *id).unwrap()["outcome"]["goal"].clone()
+    };
+    let mut failed = 0;
+    for session in &judged {
+        if goal(&before, &session["id"]) == "failed" {
+            assert_eq!(goal(&document, &session["id"]), "failed");
+            failed += 1;
+        }
+    }
+    assert!(failed > 0);
+
+    // A second time nothing is sent, and the screen says who judged.
+    let requests = server.requests();
+    let output = self::judged(&home, &server, &["--judge", "anthropic"]);
+    assert_eq!(server.requests(), requests);
+    assert!(words(&output.stderr).contains("has nothing to judge"), "{}", words(&output.stderr));
+}
+
+#[test]
+fn a_dry_run_prints_the_bytes_that_are_sent() {
+    let home = Home::with_examples();
+    let server = Server::in_the_mood(Mood::Delighted);
+    let dry = judged(&home, &server, &["--judge", "anthropic", "--tasks", "quality", "--dry-run"]);
+    assert!(dry.status.success(), "{}", home.shown(&dry));
+    assert_eq!(server.requests(), 0);
+    assert!(egress(&home).is_empty());
+    assert!(words(&dry.stderr).contains("nothing was sent: anthropic judges # of"), "{}", words(&dry.stderr));
+    let text = String::from_utf8(dry.stdout).unwrap();
+    let hash = |text: &str| Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut shown: Vec<String> = text
+        .split("==> ")
+        .skip(1)
+        .map(|part| hash(part.split_once("<==\n").unwrap().1.trim_end_matches('\n')))
+        .collect();
+    judged(&home, &server, &["--judge", "anthropic", "--tasks", "quality"]);
+    let mut sent: Vec<String> = egress(&home).iter().map(|line| line["sha256"].as_str().unwrap().to_owned()).collect();
+    shown.sort();
+    sent.sort();
+    assert!(sent.len() > 10);
+    assert_eq!(shown, sent);
+}
+
+#[test]
+fn a_project_can_opt_out_and_none_can_opt_in() {
+    let home = Home::with_examples();
+    let server = Server::in_the_mood(Mood::Delighted);
+    fs::create_dir_all(home.path("config/hotwash")).unwrap();
+    fs::write(home.path("config/hotwash/config.toml"), "opt_out = [\"/\", \"~\"]\n").unwrap();
+    let output = judged(&home, &server, &["--judge", "anthropic"]);
+    assert_eq!(server.requests(), 0, "{}", home.shown(&output));
+    assert!(words(&output.stderr).contains("# opted out"), "{}", words(&output.stderr));
+    fs::write(home.path("config/hotwash/config.toml"), "share = false\n").unwrap();
+    judged(&home, &server, &["--judge", "anthropic"]);
+    assert_eq!(server.requests(), 0);
+
+    // A project's own file: no for its sessions, wherever it is called from.
+    let home = Home::empty();
+    let project = home.path("shop");
+    fs::create_dir_all(&project).unwrap();
+    let transcripts = home.path("claude/projects/own");
+    fs::create_dir_all(&transcripts).unwrap();
+    let text = fs::read_to_string(example()).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        record["cwd"] = project.join("src").to_string_lossy().into_owned().into();
+        record.to_string() + "\n"
+    });
+    fs::write(transcripts.join("a.jsonl"), lines.collect::<String>()).unwrap();
+    fs::write(project.join(".hotwash.toml"), "share = false\n").unwrap();
+    let output = judged(&home, &server, &["--judge", "anthropic"]);
+    assert_eq!(server.requests(), 0, "{}", home.shown(&output));
+    fs::write(project.join(".hotwash.toml"), "share = true\n").unwrap();
+    judged(&home, &server, &["--judge", "anthropic"]);
+    assert!(server.requests() > 0);
+
+    // And none can have anything sent.
+    for line in ["judge = \"anthropic\"", "anthropic_url = \"http://127.0.0.1:9\"", "max_usd = 100"] {
+        fs::write(home.path("work/.hotwash.toml"), line).unwrap();
+        let block = home.run(&["score"]);
+        assert!(block.starts_with("exit: 2") && block.contains("cannot be set in a project's file"), "{block}");
+    }
+}
+
+#[test]
+fn somebody_else_answers_in_files() {
+    let home = one();
+    let server = Server::in_the_mood(Mood::Delighted);
+    let args = ["--judge", "files", "--judge-dir", "questions"];
+    let answer_all = || {
+        let mut answered = 0;
+        for entry in fs::read_dir(home.path("work/questions")).unwrap().flatten() {
+            let path = entry.path().to_string_lossy().into_owned();
+            let Some(base) = path.strip_suffix(".prompt.md") else { continue };
+            let reply = format!("{base}.reply.json");
+            if fs::exists(&reply).unwrap() {
+                continue;
+            }
+            let schema = serde_json::from_str(&fs::read_to_string(format!("{base}.schema.json")).unwrap()).unwrap();
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(reply, super::obliging::answer(&schema, &text, Mood::Delighted).to_string()).unwrap();
+            answered += 1;
+        }
+        answered
+    };
+    let first = judged(&home, &server, &args);
+    assert!(words(&first.stderr).contains("# questions of # session waiting"), "{}", words(&first.stderr));
+    assert_eq!(answer_all(), 2);
+    // The outcome needs the criteria that the intent gave.
+    judged(&home, &server, &args);
+    assert_eq!(answer_all(), 1);
+    let last = judged(&home, &server, &args);
+    assert!(words(&last.stderr).contains("judged # session: # question answered"), "{}", words(&last.stderr));
+    assert_eq!(answer_all(), 0);
+    assert_eq!(server.requests(), 0);
+    assert!(egress(&home).is_empty());
+    let document = home.json(&["score", "--since", "all", "--json"]);
+    assert_eq!(document["sessions"][0]["judged"]["judge"], "files");
+}
+
+#[test]
+fn what_cannot_work_is_said_before_anything_is_sent() {
+    let home = one();
+    for (args, expected) in [
+        (vec!["--judge", "anthropic"], "cannot use the judge anthropic"),
+        (vec!["--judge", "openai"], "which model is openai to ask?"),
+        (vec!["--judge", "gpt"], "--judge is `gpt`, which is not"),
+        (vec!["--judge", "openai:m", "--max-usd", "1"], "nobody here knows what m costs"),
+        (vec!["--judge", "openai:m", "--max-usd", "much"], "--max-usd is `much`"),
+        (vec!["--dry-run"], "no model is asked"),
+        (vec!["--judge", "files", "--tasks", "everything"], "--tasks is `everything`"),
+    ] {
+        let args: Vec<&str> = ALL.iter().chain(&args).copied().collect();
+        let block = home.run(&args);
+        assert!(block.starts_with("exit: 2") && block.contains(expected) && block.contains("hint:"), "{block}");
+    }
+}
+
+#[test]
+fn with_a_key_the_bill_is_offered_and_nothing_is_sent() {
+    let home = Home::with_examples();
+    let server = Server::in_the_mood(Mood::Delighted);
+    let output = judged(&home, &server, &[]);
+    assert!(
+        words(&output.stderr).contains("A model can judge the # sessions for about $#.#"),
+        "{}",
+        words(&output.stderr)
+    );
+    assert_eq!(server.requests(), 0);
+    assert!(home.output(&ALL).stderr.is_empty());
+}
