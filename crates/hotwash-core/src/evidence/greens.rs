@@ -3,7 +3,7 @@
 use super::input::Asked;
 use super::produced::Produced;
 use crate::facts::edits::is_source;
-use crate::facts::{Facts, OpenCall, Status};
+use crate::facts::{OpenCall, Status};
 use crate::rework::absolute;
 use crate::sessions::{EventId, Origin, Outcome, Tool};
 use crate::shell::{self, Exit, RunKind, RunResult};
@@ -51,9 +51,11 @@ impl Misleading {
             Misleading::NothingLeft => "edits were made, but the net change of all files is none",
             Misleading::EmptyDiff => "a command was to change files, and git showed no difference after it",
             Misleading::TestsChangedAfterRed => "tests were edited after they had failed",
-            Misleading::TestsWeakened => "tests were made to ask for less: assertions removed or inverted, or tests skipped",
+            Misleading::TestsWeakened => {
+                "tests were made to ask for less: assertions removed or inverted, or tests skipped"
+            }
             Misleading::SameBeforeAndAfter => {
-                "a check printed the same before and after the change, so it says nothing about the change"
+                "a check printed the same before and after the change: nothing broke by it, but it does not show the change"
             }
             Misleading::OnlyOwnTests => "only tests that the session wrote itself were run",
             Misleading::OtherCheckout => "files were read in another checkout or copy than the one that was changed",
@@ -95,7 +97,7 @@ enum Made {
 struct Ran {
     command: u64,
     output: u64,
-    /// It is a check, or a program that is not known to only read.
+    /// It runs tests, or a program that is not known to only read.
     checks: bool,
     mutates: bool,
     commits: bool,
@@ -153,7 +155,7 @@ impl Log {
     }
 
     /// All that misleads.
-    pub(super) fn greens(&self, files: &[Produced], facts: &Facts) -> Vec<Green> {
+    pub(super) fn greens(&self, files: &[Produced]) -> Vec<Green> {
         let mut greens = Vec::new();
         let mut add = |what, mut events: Vec<EventId>| {
             events.sort_unstable();
@@ -162,13 +164,21 @@ impl Log {
                 greens.push(Green { what, events });
             }
         };
-        let edits = || self.deeds.iter().filter_map(|deed| match &deed.what {
-            Did::Edit { path, made, weaker } => Some((deed.id, path.as_str(), *made, *weaker)),
-            _ => None,
-        });
-        add(Misleading::NothingChanged, edits().filter(|(_, _, made, _)| *made == Made::Nothing).map(|edit| edit.0).collect());
+        let edits = || {
+            self.deeds.iter().filter_map(|deed| match &deed.what {
+                Did::Edit { path, made, weaker } => Some((deed.id, path.as_str(), *made, *weaker)),
+                _ => None,
+            })
+        };
+        add(
+            Misleading::NothingChanged,
+            edits().filter(|(_, _, made, _)| *made == Made::Nothing).map(|edit| edit.0).collect(),
+        );
         let last: BTreeMap<&str, (EventId, Made)> = edits().map(|(id, path, made, _)| (path, (id, made))).collect();
-        add(Misleading::EditFailed, last.values().filter(|(_, made)| *made == Made::Failure).map(|(id, _)| *id).collect());
+        add(
+            Misleading::EditFailed,
+            last.values().filter(|(_, made)| *made == Made::Failure).map(|(id, _)| *id).collect(),
+        );
         if !files.is_empty() && files.iter().all(|file| file.added + file.removed == 0 && !moved(file)) {
             add(Misleading::NothingLeft, files.iter().flat_map(|file| file.events.iter().copied()).collect());
         }
@@ -176,7 +186,7 @@ impl Log {
         add(Misleading::TestsChangedAfterRed, self.tests_changed_after_red());
         add(Misleading::TestsWeakened, edits().filter(|edit| edit.3).map(|edit| edit.0).collect());
         add(Misleading::SameBeforeAndAfter, self.same_before_and_after());
-        add(Misleading::OnlyOwnTests, self.only_own_tests(files, facts));
+        add(Misleading::OnlyOwnTests, self.only_own_tests());
         add(Misleading::OtherCheckout, self.other_checkout());
         add(Misleading::CheckedElsewhere, self.checked_elsewhere());
         greens
@@ -232,28 +242,27 @@ impl Log {
         later.map(|(_, id, _)| id).collect()
     }
 
+    /// Checks of the work as it stands that said the same before the first change.
     fn same_before_and_after(&self) -> Vec<EventId> {
+        let source = || self.changed().filter(|(_, _, path)| is_source(path)).map(|(at, ..)| at);
+        let (Some(first_edit), Some(last_edit)) = (source().next(), source().last()) else { return Vec::new() };
+        let checks = || self.runs().filter(|(_, _, ran)| ran.checks && !ran.mutates);
+        let mut before: BTreeMap<u64, (EventId, u64)> = BTreeMap::new();
+        for (_, id, ran) in checks().take_while(|(at, ..)| *at < first_edit) {
+            before.insert(ran.command, (id, ran.output));
+        }
         let mut found = Vec::new();
-        let mut first: BTreeMap<u64, (usize, EventId, u64)> = BTreeMap::new();
-        let source: Vec<usize> = self.changed().filter(|(_, _, path)| is_source(path)).map(|(at, ..)| at).collect();
-        for (at, id, ran) in self.runs().filter(|(_, _, ran)| ran.checks && !ran.mutates) {
-            match first.get(&ran.command) {
-                Some((before, first_id, output))
-                    if *output == ran.output && source.iter().any(|edit| before < edit && *edit < at) =>
-                {
-                    found.extend([*first_id, id]);
-                }
-                Some(_) => {}
-                None => {
-                    first.insert(ran.command, (at, id, ran.output));
-                }
+        for (_, id, ran) in checks().filter(|(at, ..)| *at > last_edit) {
+            if let Some((first, output)) = before.get(&ran.command)
+                && *output == ran.output
+            {
+                found.extend([*first, id]);
             }
         }
         found
     }
 
-    fn only_own_tests(&self, files: &[Produced], facts: &Facts) -> Vec<EventId> {
-        let _ = (files, facts);
+    fn only_own_tests(&self) -> Vec<EventId> {
         let created: BTreeSet<&str> = {
             let mut known = BTreeSet::new();
             let mut created = BTreeSet::new();
@@ -281,7 +290,8 @@ impl Log {
 
     /// Reads of a file that was changed too, but in another place.
     fn other_checkout(&self) -> Vec<EventId> {
-        let changed: BTreeMap<&str, &str> = self.changed().filter_map(|(_, _, path)| Some((ending(path)?, path))).collect();
+        let changed: BTreeMap<&str, &str> =
+            self.changed().filter_map(|(_, _, path)| Some((ending(path)?, path))).collect();
         let paths: BTreeSet<&str> = self.changed().map(|(_, _, path)| path).collect();
         let read = self.deeds.iter().filter_map(|deed| match &deed.what {
             Did::Read { path } => Some((deed.id, path.as_str())),
@@ -295,7 +305,8 @@ impl Log {
 
     /// Test runs, none of which ran in a folder that holds a changed file or lies beside one.
     fn checked_elsewhere(&self) -> Vec<EventId> {
-        let changed: Vec<&str> = self.changed().filter(|(_, _, path)| is_source(path)).map(|(_, _, path)| path).collect();
+        let changed: Vec<&str> =
+            self.changed().filter(|(_, _, path)| is_source(path)).map(|(_, _, path)| path).collect();
         let near = |ran: &Ran| {
             let cwd = ran.cwd.trim_end_matches('/');
             changed.iter().any(|path| path.starts_with(cwd) || top(path) == top(cwd)) || ran.cwd.is_empty()
@@ -328,7 +339,8 @@ fn top(path: &str) -> &str {
 /// Whether a command shows what was changed.
 pub(super) fn shows_diff(command: &str) -> bool {
     shell::segments(command).iter().any(|segment| {
-        segment.program() == Some("git") && segment.arguments().iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "diff")
+        segment.program() == Some("git")
+            && segment.arguments().iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "diff")
     })
 }
 
@@ -354,13 +366,17 @@ fn ran(origin: &Origin<'_>, call: &OpenCall, status: Status, body: &str) -> Ran 
     let exit = if status == Status::Ok { Exit::Ok } else { Exit::Failed };
     let tests = command.runs.iter().filter(|run| run.kind == RunKind::Test);
     let results: Vec<RunResult> = tests.map(|run| shell::run_result(*run, body, exit)).collect();
-    let worst = [RunResult::Fail, RunResult::Unknown, RunResult::Pass].into_iter().find(|result| results.contains(result));
+    let worst =
+        [RunResult::Fail, RunResult::Unknown, RunResult::Pass].into_iter().find(|result| results.contains(result));
     let looks = only_diff && (shows_diff(&command.text) || command.text.contains("git status"));
     let clean = body.trim().is_empty() || body.contains("working tree clean");
     Ran {
         command: xxh3_64(command.text.trim().as_bytes()),
         output: xxh3_64(without_times(body).as_bytes()),
-        checks: !command.runs.is_empty() || !shell::read_only(&command.text) && !command.commits && !body.trim().is_empty(),
+        checks: match command.runs.is_empty() {
+            true => !shell::read_only(&command.text) && !command.commits && !body.trim().is_empty(),
+            false => worst.is_some(),
+        },
         mutates: command.mutates_files,
         commits: command.commits,
         tests: worst,
@@ -406,7 +422,9 @@ pub(super) fn is_test(path: &str) -> bool {
 /// Whether a change of a test file makes it ask for less.
 fn weakens(outcome: &Outcome<'_>, asked: Option<&Asked>) -> bool {
     let lines: Vec<String> = match (outcome.change, asked) {
-        (Some(change), _) if change.created.is_none() => change.patch.iter().map(|line| line.to_str().into_owned()).collect(),
+        (Some(change), _) if change.created.is_none() => {
+            change.patch.iter().map(|line| line.to_str().into_owned()).collect()
+        }
         (None, Some(asked)) if asked.content.is_none() => asked.signed().lines().map(str::to_owned).collect(),
         _ => return false,
     };
@@ -448,8 +466,24 @@ fn uninverted(line: &str) -> String {
 
 const ASSERTS: &[&str] = &["assert", "expect(", "expect!", "should.", "require.", "t.Error", "t.Fatal", "refute"];
 const SKIPS: &[&str] = &[
-    "#[ignore", "pytest.mark.skip", "pytest.skip(", "pytest.mark.xfail", "unittest.skip", "self.skipTest", "it.skip(", "test.skip(",
-    "describe.skip(", "xit(", "xdescribe(", "xtest(", "t.Skip(", "@Disabled", "@Ignore", "@tag :skip", "skip: true", ".todo(",
+    "#[ignore",
+    "pytest.mark.skip",
+    "pytest.skip(",
+    "pytest.mark.xfail",
+    "unittest.skip",
+    "self.skipTest",
+    "it.skip(",
+    "test.skip(",
+    "describe.skip(",
+    "xit(",
+    "xdescribe(",
+    "xtest(",
+    "t.Skip(",
+    "@Disabled",
+    "@Ignore",
+    "@tag :skip",
+    "skip: true",
+    ".todo(",
 ];
 
 #[cfg(test)]
@@ -479,7 +513,8 @@ mod tests {
         let story = "e1 Bash  sed -i s/a/b/ a.rs\n e2 ok\n e3 Bash  git diff\n e4 ok";
         assert_eq!(has(story, Misleading::EmptyDiff), Some(vec![1, 3]));
         assert_eq!(has(&story.replace("e4 ok", "e4 ok diff --git a/a.rs"), Misleading::EmptyDiff), None);
-        let committed = "e1 Bash  sed -i s/a/b/ a.rs\n e2 ok\n e3 Bash  git commit -am x\n e4 ok\n e5 Bash  git diff\n e6 ok";
+        let committed =
+            "e1 Bash  sed -i s/a/b/ a.rs\n e2 ok\n e3 Bash  git commit -am x\n e4 ok\n e5 Bash  git diff\n e6 ok";
         assert_eq!(has(committed, Misleading::EmptyDiff), None);
     }
 
@@ -498,7 +533,10 @@ mod tests {
         assert_eq!(has(&story, Misleading::TestsChangedAfterRed), Some(vec![3]));
         let source = format!("{red} e3 Edit  a.py -x +y\n e4 ok");
         assert_eq!(has(&source, Misleading::TestsChangedAfterRed), None);
-        let own = format!("e10 Write tests/test_b.py +x\n e11 created\n {} e13 Edit tests/test_b.py -x +y\n e14 ok", red.replace("e1 ", "e12 ").replace("e2 ", "e12 "));
+        let own = format!(
+            "e10 Write tests/test_b.py +x\n e11 created\n {} e13 Edit tests/test_b.py -x +y\n e14 ok",
+            red.replace("e1 ", "e12 ").replace("e2 ", "e12 ")
+        );
         assert_eq!(has(&own, Misleading::TestsChangedAfterRed), None);
     }
 
@@ -520,7 +558,9 @@ mod tests {
     #[test]
     fn a_check_that_says_the_same_before_and_after() {
         let story = |second: &str| {
-            format!("e1 Bash  python repro.py\n e2 ok value 3\n e3 Edit  a.py -x +y\n e4 ok\n e5 Bash  python repro.py\n e6 ok {second}")
+            format!(
+                "e1 Bash  python repro.py\n e2 ok value 3\n e3 Edit  a.py -x +y\n e4 ok\n e5 Bash  python repro.py\n e6 ok {second}"
+            )
         };
         assert_eq!(has(&story("value 3"), Misleading::SameBeforeAndAfter), Some(vec![1, 5]));
         assert_eq!(has(&story("value 4"), Misleading::SameBeforeAndAfter), None);
@@ -530,7 +570,8 @@ mod tests {
 
     #[test]
     fn only_tests_of_its_own() {
-        let story = "e1 Write /work/tests/test_new.py +x\n e2 created\n e3 Bash  pytest tests/test_new.py\n e4 ok 1 passed";
+        let story =
+            "e1 Write /work/tests/test_new.py +x\n e2 created\n e3 Bash  pytest tests/test_new.py\n e4 ok 1 passed";
         assert_eq!(has(story, Misleading::OnlyOwnTests), Some(vec![3]));
         let all = format!("{story}\n e5 Bash  pytest\n e6 ok 40 passed");
         assert_eq!(has(&all, Misleading::OnlyOwnTests), None);

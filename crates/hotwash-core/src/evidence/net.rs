@@ -275,7 +275,8 @@ fn settled(rows: Vec<Row>) -> Hunk {
         }
         let head = removed.iter().zip(&added).take_while(|(a, b)| a.hash == b.hash).count();
         let rest = removed.len().min(added.len()) - head;
-        let tail = removed.iter().rev().zip(added.iter().rev()).take(rest).take_while(|(a, b)| a.hash == b.hash).count();
+        let tail =
+            removed.iter().rev().zip(added.iter().rev()).take(rest).take_while(|(a, b)| a.hash == b.hash).count();
         let (removed_end, added_end) = (removed.len() - tail, added.len() - tail);
         let same = |row: Row| Row { sign: Sign::Same, ..row };
         let mut added = added.into_iter().enumerate();

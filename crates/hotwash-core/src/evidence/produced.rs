@@ -156,7 +156,9 @@ fn written(command: &str) -> Vec<String> {
         let operands = || segment.arguments().iter().filter(|word| !word.starts_with('-')).map(ToString::to_string);
         match segment.program() {
             // The first word that is no flag is the script.
-            Some("sed" | "perl") if segment.arguments().iter().any(|word| word.starts_with("-i") || word.starts_with("-pi")) => {
+            Some("sed" | "perl")
+                if segment.arguments().iter().any(|word| word.starts_with("-i") || word.starts_with("-pi")) =>
+            {
                 files.extend(operands().skip(1));
             }
             Some("tee") => files.extend(operands()),

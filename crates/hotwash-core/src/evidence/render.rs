@@ -46,8 +46,15 @@ impl Record {
     /// The person's words only, in order.
     pub fn requests(&self) -> Evidence {
         let part = Part { number: 0, of: 1, owned_tokens: 0 };
-        let view =
-            View { facts: false, requests: self.asked(0..self.items.len()), timeline: 0..0, owned: 0..0, ending: false, skip: 0, part };
+        let view = View {
+            facts: false,
+            requests: self.asked(0..self.items.len()),
+            timeline: 0..0,
+            owned: 0..0,
+            ending: false,
+            skip: 0,
+            part,
+        };
         self.render(view, Caps::first(), REQUESTS, 0)
     }
 
@@ -99,9 +106,15 @@ impl Record {
                 part: Part { number, of, owned_tokens },
             };
             let mut caps = Caps::first();
-            let so_far: Vec<(Class, usize)> = view.requests.iter().filter_map(|at| self.items.get(*at)).map(|item| (Class::Request, indented(item.text.as_str()))).collect();
+            let so_far: Vec<(Class, usize)> = view
+                .requests
+                .iter()
+                .filter_map(|at| self.items.get(*at))
+                .map(|item| (Class::Request, indented(item.text.as_str())))
+                .collect();
             caps.limit(Class::Request, &so_far, REQUESTS_SO_FAR);
-            let made: Vec<(Class, usize)> = self.files.iter().map(|file| (Class::Produced, indented(file.text.as_str()))).collect();
+            let made: Vec<(Class, usize)> =
+                self.files.iter().map(|file| (Class::Produced, indented(file.text.as_str()))).collect();
             caps.limit(Class::Produced, &made, PRODUCED_IN_CHUNK);
             self.render(view, caps, rules.max_tokens, PER_STEP)
         };
@@ -196,7 +209,11 @@ impl Record {
         let coverage = if page.total == 0 { 1.0 } else { page.kept as f64 / page.total as f64 };
         let inside = page.out.finish();
         // Fences take some room, too.
-        let inside = if weight(inside.as_str()) + 160 > budget.max(160) { inside.cut(budget.saturating_sub(220)) } else { inside };
+        let inside = if weight(inside.as_str()) + 160 > budget.max(160) {
+            inside.cut(budget.saturating_sub(220))
+        } else {
+            inside
+        };
         let mark = self.marker.mark(inside.as_str());
         let mut out = Compose::new();
         out.own("<<<hotwash-evidence ").mark(&mark).own(">>>\n").words(&inside);
@@ -285,7 +302,11 @@ impl Record {
         if view.requests.is_empty() && undelivered.is_empty() {
             return;
         }
-        page.out.own(if so_far { "# Requests before this part\n" } else { "# Requests (what was asked for, in order)\n" });
+        page.out.own(if so_far {
+            "# Requests before this part\n"
+        } else {
+            "# Requests (what was asked for, in order)\n"
+        });
         for item in view.requests.iter().filter_map(|at| self.items.get(*at)) {
             if let What::Request(from) = item.what {
                 shown(page, item, from);
@@ -389,7 +410,8 @@ impl Record {
 
     fn ending(&self, page: &mut Page) {
         if !self.files.is_empty() || !self.by_shell.is_empty() {
-            page.out.own("# Produced (files as they stand at the end of the session, or what all edits of them come to)\n");
+            page.out
+                .own("# Produced (files as they stand at the end of the session, or what all edits of them come to)\n");
         }
         for file in &self.files {
             produced(page, file);
@@ -433,7 +455,13 @@ fn stands(file: &Produced, id: EventId) -> bool {
 }
 
 fn produced(page: &mut Page, file: &Produced) {
-    page.out.own("## ").words(&file.path).own(if file.whole { " (new, whole)" } else if file.created { " (new)" } else { "" });
+    page.out.own("## ").words(&file.path).own(if file.whole {
+        " (new, whole)"
+    } else if file.created {
+        " (new)"
+    } else {
+        ""
+    });
     page.out.own(" +").plain(file.added).own(" −").plain(file.removed).own(" by");
     let skipped = file.events.len().saturating_sub(12);
     if skipped > 0 {

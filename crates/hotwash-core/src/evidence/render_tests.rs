@@ -109,7 +109,8 @@ fn equal_evidence_has_an_equal_marker_that_the_text_cannot_hold() {
 
 #[test]
 fn nothing_secret_is_shown_however_it_is_cut() {
-    let story = format!("e1 user  use {}ghp_16C7e42F292c6912E7710c838347Ae178B4a{}", "x ".repeat(400), " y".repeat(400));
+    let story =
+        format!("e1 user  use {}ghp_16C7e42F292c6912E7710c838347Ae178B4a{}", "x ".repeat(400), " y".repeat(400));
     for budget in [100, 200, 300, 10_000] {
         let evidence = record_of(&story).whole(budget);
         assert!(!evidence.text().as_str().contains("16C7e42F"), "{budget}");

@@ -48,14 +48,11 @@ const CLASSES: [Class; 10] = [
 pub(super) struct Caps([usize; CLASSES.len()]);
 
 /// No piece shows more than that, however much room there is.
-const FIRST: [usize; CLASSES.len()] =
-    [16_000, 6_000, 24_000, 24_000, 40_000, 40_000, 200_000, 400_000, 60_000, 60_000];
+const FIRST: [usize; CLASSES.len()] = [16_000, 6_000, 24_000, 24_000, 40_000, 40_000, 200_000, 400_000, 60_000, 60_000];
 
 /// How far classes are shortened in a first round, and in a second.
-const FLOORS: [[usize; CLASSES.len()]; 2] = [
-    [200, 120, 400, 500, 1_500, 1_200, 4_000, 6_000, 4_000, 4_000],
-    [0, 0, 80, 120, 240, 240, 600, 800, 800, 1_200],
-];
+const FLOORS: [[usize; CLASSES.len()]; 2] =
+    [[200, 120, 400, 500, 1_500, 1_200, 4_000, 6_000, 4_000, 4_000], [0, 0, 80, 120, 240, 240, 600, 800, 800, 1_200]];
 
 impl Caps {
     /// As much as there is room for at best.

@@ -2,8 +2,8 @@
 
 use super::greens::Green;
 use super::produced::Produced;
-use crate::facts::{Cited, Facts};
 use crate::facts::verification::Runs;
+use crate::facts::{Cited, Facts};
 use crate::redaction::{Compose, Redacted};
 use crate::sessions::EventId;
 
@@ -76,7 +76,14 @@ fn cite(out: &mut Compose, events: &[EventId]) {
     let skipped = events.len().saturating_sub(NAMED);
     // The last ones say more about where things stand.
     for (at, id) in events.iter().skip(skipped).enumerate() {
-        out.own(if at > 0 { " " } else if skipped > 0 { "… " } else { "" }).plain(*id);
+        out.own(if at > 0 {
+            " "
+        } else if skipped > 0 {
+            "… "
+        } else {
+            ""
+        })
+        .plain(*id);
     }
     out.own(")");
 }
@@ -113,7 +120,12 @@ fn runs(out: &mut Compose, facts: &Facts) {
         } else if at > 0 {
             out.own(",");
         }
-        out.own(if at > 0 || edit_told && last_edit.is_some() { " " } else { "" }).plain(*id).own(" ").own(kind).own(" ").own(result);
+        out.own(if at > 0 || edit_told && last_edit.is_some() { " " } else { "" })
+            .plain(*id)
+            .own(" ")
+            .own(kind)
+            .own(" ")
+            .own(result);
     }
     if let Some(edit) = last_edit.filter(|_| !edit_told) {
         out.own(" | last edit ").plain(edit).own(" | no run after it");

@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Words that stand further apart than this, in bytes, have nothing to do with each other.
+/// Words that stand further apart than this, in characters, have nothing to do with each other.
 const NEAR: usize = 220;
 /// Words of one phrase.
 const CLOSE: usize = 90;
@@ -91,6 +91,7 @@ const MARKS: &[&str] = &[
     "<|system|>",
     "<|start_header_id|>",
     "<|endoftext|>",
+    "[inst]",
     "[/inst]",
     "<<sys>>",
     "</system>",
@@ -135,6 +136,8 @@ fn smuggled(text: &str) -> Option<Range<usize>> {
 
 struct Hit {
     range: Range<usize>,
+    /// Where it begins, in characters that can be seen.
+    place: usize,
     class: Class,
     /// The word is `goal`, and `complete` follows, or the like.
     word: Word,
@@ -157,14 +160,16 @@ fn plainly(text: &str) -> Option<Range<usize>> {
     let mut found = None;
     let marks = marks(text);
     let mut marks = marks.into_iter().peekable();
+    let mut place = 0;
     let vocabulary = &*VOCABULARY;
     words::each(text, &vocabulary.inside, &mut |token: Token<'_>| {
         if found.is_some() {
             return;
         }
         while let Some(mark) = marks.next_if(|mark| mark.start <= token.range.start) {
-            window.push_back(Hit { range: mark, class: Class(0), word: Word::Mark });
+            window.push_back(Hit { range: mark, place: token.place, class: Class(0), word: Word::Mark });
         }
+        place = token.place;
         let class = token.class.or_else(|| token.forms().find_map(|form| vocabulary.words.get(form).copied()));
         let word = match token.forms().next().unwrap_or_default() {
             "system" => Word::System,
@@ -177,14 +182,16 @@ fn plainly(text: &str) -> Option<Range<usize>> {
         if class.is_none() && word == Word::Other {
             return;
         }
-        let end = token.range.end;
-        window.push_back(Hit { range: token.range, class: class.unwrap_or(Class(0)), word });
-        while window.front().is_some_and(|hit| hit.range.start + NEAR < end) {
+        window.push_back(Hit { range: token.range, place, class: class.unwrap_or(Class(0)), word });
+        while window.front().is_some_and(|hit| hit.place + NEAR < place) {
             window.pop_front();
         }
         found = weigh(&window);
     });
-    found
+    found.or_else(|| {
+        window.extend(marks.map(|mark| Hit { range: mark, place, class: Class(0), word: Word::Mark }));
+        weigh(&window)
+    })
 }
 
 /// Where marks of chat templates stand.
@@ -204,7 +211,7 @@ fn marks(text: &str) -> Vec<Range<usize>> {
 /// Whether what stands near each other speaks to a judge.
 fn weigh(window: &VecDeque<Hit>) -> Option<Range<usize>> {
     let last = window.back()?;
-    let near = |within: usize| window.iter().rev().take_while(move |hit| hit.range.start + within >= last.range.end);
+    let near = |within: usize| window.iter().rev().take_while(move |hit| hit.place + within >= last.place);
     let classes = |within: usize| near(within).fold(Class(0), |all, hit| all.and(hit.class));
     let word = |within: usize, word: Word| near(within).any(|hit| hit.word == word);
     let close = classes(CLOSE);
@@ -233,7 +240,9 @@ fn weigh(window: &VecDeque<Hit>) -> Option<Range<usize>> {
     }
     // A chat template, with somebody who speaks in it.
     if word(CLOSE, Word::Mark)
-        && (word(40, Word::System) || all.holds(Class::AUDIENCE) || all.holds(Class::VERDICT) && all.holds(Class(Class::EXTREME.0 | Class::SUCCESS.0)))
+        && (word(40, Word::System)
+            || all.holds(Class::AUDIENCE)
+            || all.holds(Class::VERDICT) && all.holds(Class(Class::EXTREME.0 | Class::SUCCESS.0)))
     {
         return place(CLOSE);
     }
@@ -250,24 +259,34 @@ fn weigh(window: &VecDeque<Hit>) -> Option<Range<usize>> {
     if word(CLOSE, Word::Final) && close.holds(Class::VERDICT) && extreme && close.holds(Class::SUCCESS) {
         return place(CLOSE);
     }
-    let points = [
-        (Class::AUDIENCE, 3),
-        (Class::OVERRIDE, 2),
-        (Class::VERDICT, 1),
-        (Class::EXTREME, 2),
-        (Class::SUCCESS, 1),
-        (Class::IMPERATIVE, 1),
-        (Class::YOU, 1),
-        (Class::SUBJECT, 1),
-        (Class::ORDERS, 1),
-    ];
-    let weak = !all.holds(Class::AUDIENCE) && all.holds(Class::WEAK_AUDIENCE);
-    let sum: u32 = points.iter().filter(|(class, _)| all.holds(*class)).map(|(_, points)| points).sum::<u32>() + u32::from(weak);
-    let spoken_to = all.holds(Class::AUDIENCE) || weak && all.holds(Class::YOU);
-    let asked = all.holds(Class::IMPERATIVE) || all.holds(Class::OVERRIDE);
-    let verdict = all.holds(Class::VERDICT) && (all.holds(Class::EXTREME) || all.holds(Class::SUCCESS)) || all.holds(Class::OVERRIDE) && all.holds(Class::ORDERS);
-    (spoken_to && asked && verdict && sum >= 8).then(|| place(NEAR)).flatten()
+    // Somebody who judges is spoken to, and asked for a verdict. The further apart, the more has to be said.
+    let pleads = |all: Class| {
+        let points = POINTS.iter().filter(|(class, _)| all.holds(*class)).map(|(_, points)| points).sum::<u32>();
+        let weak = !all.holds(Class::AUDIENCE) && all.holds(Class::WEAK_AUDIENCE);
+        let spoken_to = all.holds(Class::AUDIENCE) || weak && all.holds(Class::YOU);
+        let asked = all.holds(Class::IMPERATIVE) || all.holds(Class::OVERRIDE);
+        let good = all.holds(Class::EXTREME) || all.holds(Class::SUCCESS);
+        let about = all.holds(Class::VERDICT) && good || all.holds(Class::OVERRIDE) && all.holds(Class::ORDERS);
+        if spoken_to && asked && about { points + u32::from(weak) } else { 0 }
+    };
+    if pleads(close) >= 6 {
+        return place(CLOSE);
+    }
+    if pleads(all) >= 7 { place(NEAR) } else { None }
 }
+
+/// What each class is worth.
+const POINTS: [(Class, u32); 9] = [
+    (Class::AUDIENCE, 3),
+    (Class::OVERRIDE, 2),
+    (Class::VERDICT, 1),
+    (Class::EXTREME, 2),
+    (Class::SUCCESS, 1),
+    (Class::IMPERATIVE, 1),
+    (Class::YOU, 1),
+    (Class::SUBJECT, 1),
+    (Class::ORDERS, 1),
+];
 
 /// Whether the fields of a verdict stand there filled in: `"goal_complete": true`.
 fn goal_complete(window: &VecDeque<Hit>, last: &Hit) -> bool {

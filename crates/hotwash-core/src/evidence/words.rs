@@ -7,6 +7,8 @@ use std::ops::Range;
 pub(super) struct Token<'t> {
     /// Where it stands.
     pub(super) range: Range<usize>,
+    /// Where it begins, in characters that can be seen.
+    pub(super) place: usize,
     /// What it is, where that is known already.
     pub(super) class: Option<Class>,
     plain: &'t str,
@@ -28,8 +30,28 @@ pub(super) fn is_dense(c: char) -> bool {
 
 /// Words of letters that stand apart.
 const APART: &[&str] = &[
-    "ignore", "disregard", "previous", "prior", "instructions", "judge", "grader", "evaluator", "score", "criteria", "verdict",
-    "override", "system", "prompt", "give", "mark", "full", "session", "perfect", "complete", "met", "goal",
+    "ignore",
+    "disregard",
+    "previous",
+    "prior",
+    "instructions",
+    "judge",
+    "grader",
+    "evaluator",
+    "score",
+    "criteria",
+    "verdict",
+    "override",
+    "system",
+    "prompt",
+    "give",
+    "mark",
+    "full",
+    "session",
+    "perfect",
+    "complete",
+    "met",
+    "goal",
 ];
 
 /// Shows each word of a text to `tell`, in order. `inside` are words that are looked for within others.
@@ -40,40 +62,49 @@ pub(super) fn each(text: &str, inside: &[(&'static str, Class)], tell: &mut dyn 
     // Letters that stand apart, and where they began.
     let mut apart = String::new();
     let mut apart_from = 0;
+    let mut seen = 0;
+    let mut place = 0;
     for (at, c) in text.char_indices() {
         if !c.is_ascii() && unseen(c) && !matches!(c, '\u{e0020}'..='\u{e007e}') {
             continue;
         }
+        seen += 1;
+        let width = c.len_utf8();
         let c = match c {
             '\u{e0020}'..='\u{e007e}' => char::from_u32(c as u32 - 0xe0000).unwrap_or(' '),
             '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(' '),
             other => other,
         };
         let number = start.is_some() && matches!(c, '.' | '/' | '%') && buffer.is_number();
-        if c.is_alphanumeric() && !is_dense(c) || number || matches!(c, '@' | '$' | '!' | '|') && start.is_some() && next_is_letter(text, at) {
-            start.get_or_insert(at);
+        if c.is_alphanumeric() && !is_dense(c)
+            || number
+            || matches!(c, '@' | '$' | '!' | '|') && start.is_some() && next_is_letter(text, at)
+        {
+            if start.is_none() {
+                (start, place) = (Some(at), seen);
+            }
             buffer.push(c);
-            end = at + c.len_utf8();
+            end = at + width;
             continue;
         }
         if let Some(from) = start.take() {
-            if buffer.single() && from <= apart_end(&apart, apart_from, end) + 3 {
+            if buffer.single() {
                 if apart.is_empty() {
                     apart_from = from;
                 }
                 apart.push_str(&buffer.folded());
             } else if !apart.is_empty() {
-                joined(&apart, apart_from..from, tell);
+                joined(&apart, apart_from..from, place, tell);
                 apart.clear();
             }
-            buffer.tell(from..end, tell);
+            buffer.tell(from..end, place, tell);
         }
         if is_dense(c) {
             let rest = text.get(at..).unwrap_or_default();
             for (word, class) in inside {
                 if rest.starts_with(word) {
                     let range = at..at + word.len();
-                    tell(Token { range, class: Some(*class), plain: "", folded: "", digits: "" });
+                    tell(Token { range, place: seen, class: Some(*class), plain: "", folded: "", digits: "" });
                 }
             }
         }
@@ -82,13 +113,9 @@ pub(super) fn each(text: &str, inside: &[(&'static str, Class)], tell: &mut dyn 
         if buffer.single() {
             apart.push_str(&buffer.folded());
         }
-        buffer.tell(from..end, tell);
+        buffer.tell(from..end, place, tell);
     }
-    joined(&apart, apart_from..text.len(), tell);
-}
-
-fn apart_end(apart: &str, _from: usize, end: usize) -> usize {
-    if apart.is_empty() { usize::MAX - 8 } else { end }
+    joined(&apart, apart_from..text.len(), seen, tell);
 }
 
 fn next_is_letter(text: &str, at: usize) -> bool {
@@ -96,15 +123,14 @@ fn next_is_letter(text: &str, at: usize) -> bool {
 }
 
 /// Words that single letters make up together.
-fn joined(apart: &str, range: Range<usize>, tell: &mut dyn FnMut(Token<'_>)) {
+fn joined(apart: &str, range: Range<usize>, place: usize, tell: &mut dyn FnMut(Token<'_>)) {
     if apart.chars().count() < 5 {
         return;
     }
-    let mut found: Vec<(usize, &str)> =
-        APART.iter().flat_map(|word| apart.match_indices(word)).collect();
+    let mut found: Vec<(usize, &str)> = APART.iter().flat_map(|word| apart.match_indices(word)).collect();
     found.sort_unstable();
     for (_, word) in found {
-        tell(Token { range: range.end.saturating_sub(1)..range.end, class: None, plain: word, folded: "", digits: "" });
+        tell(Token { range: range.clone(), place, class: None, plain: word, folded: "", digits: "" });
     }
 }
 
@@ -131,7 +157,8 @@ impl Buffer {
     }
 
     fn is_number(&self) -> bool {
-        self.plain.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'/' | b'%')) && !self.plain.is_empty()
+        self.plain.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'/' | b'%'))
+            && !self.plain.is_empty()
     }
 
     fn single(&self) -> bool {
@@ -143,7 +170,7 @@ impl Buffer {
         self.plain.chars().map(fold).collect()
     }
 
-    fn tell(&mut self, range: Range<usize>, tell: &mut dyn FnMut(Token<'_>)) {
+    fn tell(&mut self, range: Range<usize>, place: usize, tell: &mut dyn FnMut(Token<'_>)) {
         let ascii = self.plain.is_ascii();
         self.folded.clear();
         self.digits.clear();
@@ -160,7 +187,7 @@ impl Buffer {
                 self.digits.extend(plain.chars().map(letter));
             }
         }
-        tell(Token { range, class: None, plain: &self.plain, folded: &self.folded, digits: &self.digits });
+        tell(Token { range, place, class: None, plain: &self.plain, folded: &self.folded, digits: &self.digits });
         self.plain.clear();
     }
 }

@@ -119,7 +119,10 @@ fn whole_lines_front(text: &str, at: usize) -> usize {
 /// On to the beginning of a line, where one is near.
 fn whole_lines_back(text: &str, at: usize) -> usize {
     let after = text.as_bytes().get(at..).unwrap_or_default();
-    memchr::memchr(b'\n', after).map(|line| line + 1).filter(|line| *line * 4 <= after.len()).map_or(at, |line| at + line)
+    memchr::memchr(b'\n', after)
+        .map(|line| line + 1)
+        .filter(|line| *line * 4 <= after.len())
+        .map_or(at, |line| at + line)
 }
 
 /// A number with its thousands apart: 12,340.
