@@ -3,7 +3,7 @@
 use super::input::Asked;
 use super::produced::Produced;
 use crate::facts::edits::is_source;
-use crate::facts::{Facts, OpenCall, Status};
+use crate::facts::{OpenCall, Status};
 use crate::rework::absolute;
 use crate::sessions::{EventId, Origin, Outcome, Tool};
 use crate::shell::{self, Exit, RunKind, RunResult};
@@ -55,7 +55,7 @@ impl Misleading {
                 "tests were made to ask for less: assertions removed or inverted, or tests skipped"
             }
             Misleading::SameBeforeAndAfter => {
-                "a check printed the same before and after the change, so it says nothing about the change"
+                "a check printed the same before and after the change: nothing broke by it, but it does not show the change"
             }
             Misleading::OnlyOwnTests => "only tests that the session wrote itself were run",
             Misleading::OtherCheckout => "files were read in another checkout or copy than the one that was changed",
@@ -97,7 +97,7 @@ enum Made {
 struct Ran {
     command: u64,
     output: u64,
-    /// It is a check, or a program that is not known to only read.
+    /// It runs tests, or a program that is not known to only read.
     checks: bool,
     mutates: bool,
     commits: bool,
@@ -155,7 +155,7 @@ impl Log {
     }
 
     /// All that misleads.
-    pub(super) fn greens(&self, files: &[Produced], facts: &Facts) -> Vec<Green> {
+    pub(super) fn greens(&self, files: &[Produced]) -> Vec<Green> {
         let mut greens = Vec::new();
         let mut add = |what, mut events: Vec<EventId>| {
             events.sort_unstable();
@@ -186,7 +186,7 @@ impl Log {
         add(Misleading::TestsChangedAfterRed, self.tests_changed_after_red());
         add(Misleading::TestsWeakened, edits().filter(|edit| edit.3).map(|edit| edit.0).collect());
         add(Misleading::SameBeforeAndAfter, self.same_before_and_after());
-        add(Misleading::OnlyOwnTests, self.only_own_tests(files, facts));
+        add(Misleading::OnlyOwnTests, self.only_own_tests());
         add(Misleading::OtherCheckout, self.other_checkout());
         add(Misleading::CheckedElsewhere, self.checked_elsewhere());
         greens
@@ -242,28 +242,27 @@ impl Log {
         later.map(|(_, id, _)| id).collect()
     }
 
+    /// Checks of the work as it stands that said the same before the first change.
     fn same_before_and_after(&self) -> Vec<EventId> {
+        let source = || self.changed().filter(|(_, _, path)| is_source(path)).map(|(at, ..)| at);
+        let (Some(first_edit), Some(last_edit)) = (source().next(), source().last()) else { return Vec::new() };
+        let checks = || self.runs().filter(|(_, _, ran)| ran.checks && !ran.mutates);
+        let mut before: BTreeMap<u64, (EventId, u64)> = BTreeMap::new();
+        for (_, id, ran) in checks().take_while(|(at, ..)| *at < first_edit) {
+            before.insert(ran.command, (id, ran.output));
+        }
         let mut found = Vec::new();
-        let mut first: BTreeMap<u64, (usize, EventId, u64)> = BTreeMap::new();
-        let source: Vec<usize> = self.changed().filter(|(_, _, path)| is_source(path)).map(|(at, ..)| at).collect();
-        for (at, id, ran) in self.runs().filter(|(_, _, ran)| ran.checks && !ran.mutates) {
-            match first.get(&ran.command) {
-                Some((before, first_id, output))
-                    if *output == ran.output && source.iter().any(|edit| before < edit && *edit < at) =>
-                {
-                    found.extend([*first_id, id]);
-                }
-                Some(_) => {}
-                None => {
-                    first.insert(ran.command, (at, id, ran.output));
-                }
+        for (_, id, ran) in checks().filter(|(at, ..)| *at > last_edit) {
+            if let Some((first, output)) = before.get(&ran.command)
+                && *output == ran.output
+            {
+                found.extend([*first, id]);
             }
         }
         found
     }
 
-    fn only_own_tests(&self, files: &[Produced], facts: &Facts) -> Vec<EventId> {
-        let _ = (files, facts);
+    fn only_own_tests(&self) -> Vec<EventId> {
         let created: BTreeSet<&str> = {
             let mut known = BTreeSet::new();
             let mut created = BTreeSet::new();
@@ -374,8 +373,10 @@ fn ran(origin: &Origin<'_>, call: &OpenCall, status: Status, body: &str) -> Ran 
     Ran {
         command: xxh3_64(command.text.trim().as_bytes()),
         output: xxh3_64(without_times(body).as_bytes()),
-        checks: !command.runs.is_empty()
-            || !shell::read_only(&command.text) && !command.commits && !body.trim().is_empty(),
+        checks: match command.runs.is_empty() {
+            true => !shell::read_only(&command.text) && !command.commits && !body.trim().is_empty(),
+            false => worst.is_some(),
+        },
         mutates: command.mutates_files,
         commits: command.commits,
         tests: worst,

@@ -17,6 +17,7 @@ mod table;
 mod testing;
 pub mod tokens;
 mod tripwire;
+mod words;
 
 pub use record::{About, Record, Recorder, SubagentNote};
 

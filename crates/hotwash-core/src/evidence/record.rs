@@ -1,6 +1,6 @@
 //! Keeps of each event what a judge may need: redacted as a whole, then cleaned, then cut to a length.
 
-use super::greens::{self, Green, Log};
+use super::greens::{self, Log};
 use super::input::{self, Asked};
 use super::produced::{Files, Produced};
 use super::shorten::Class;
@@ -240,6 +240,7 @@ impl<'r> Recorder<'r> {
 
     fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
         let body = outcome.body.to_str();
+        let body = without_reminder(&body);
         let (at, asked) =
             call.and_then(|call| self.open.remove(&call.key)).map_or((None, None), |(at, asked)| (Some(at), asked));
         let here = self.items.len();
@@ -270,7 +271,7 @@ impl<'r> Recorder<'r> {
             if call.tool == Tool::Shell {
                 let cwd = event.origin.cwd.to_str();
                 if ok {
-                    self.files.ran(&call.command, &cwd, &body, call.id);
+                    self.files.ran(&call.command, &cwd, body, call.id);
                 }
                 self.commands.push((here, xxh3_64(call.command.text.trim().as_bytes())));
                 if greens::shows_diff(&call.command.text) && !body.trim().is_empty() {
@@ -280,12 +281,12 @@ impl<'r> Recorder<'r> {
                     self.last_run = Some(here);
                 }
             }
-            self.log.ended(event.origin, call, outcome, status, asked.as_ref(), &body);
+            self.log.ended(event.origin, call, outcome, status, asked.as_ref(), body);
         }
         if let Some(What::Call { result, .. }) = at.and_then(|at| self.items.get_mut(at)).map(|item| &mut item.what) {
             *result = Some(here);
         }
-        self.push(event, What::Result { call: at, status, echo }, &body, class);
+        self.push(event, What::Result { call: at, status, echo }, body, class);
     }
 
     /// What was kept, with what is known beside it.
@@ -305,7 +306,7 @@ impl<'r> Recorder<'r> {
         let cwd = self.cwd.clone();
         let short = |path: &str| shortened(path, cwd.as_deref());
         let files = std::mem::take(&mut self.files).finish(&short, self.rules);
-        let greens = self.log.greens(&files, about.facts);
+        let greens = self.log.greens(&files);
         for note in &mut about.subagents {
             for words in [&mut note.title, &mut note.kind, &mut note.summary] {
                 *words = defused(words.clone().visible(self.rules));
@@ -318,6 +319,7 @@ impl<'r> Recorder<'r> {
             items: self.items,
             undelivered,
             facts,
+            #[cfg(test)]
             greens,
             files,
             by_shell,
@@ -362,7 +364,8 @@ pub struct Record {
     pub(super) items: Vec<Item>,
     pub(super) undelivered: Vec<Item>,
     pub(super) facts: Redacted<String>,
-    pub(super) greens: Vec<Green>,
+    #[cfg(test)]
+    pub(super) greens: Vec<super::greens::Green>,
     pub(super) files: Vec<Produced>,
     /// Files that commands name as written.
     pub(super) by_shell: Vec<(EventId, Redacted<String>)>,
@@ -408,6 +411,13 @@ impl Record {
             item.class = Class::Answer;
         }
     }
+}
+
+/// A result without what the client put behind it for the agent.
+fn without_reminder(body: &str) -> &str {
+    let reminded = body.trim_end().ends_with("</system-reminder>");
+    let start = reminded.then(|| body.rfind("<system-reminder>")).flatten();
+    start.and_then(|start| body.get(..start)).map_or(body, str::trim_end)
 }
 
 /// Words that may be shown to a judge.

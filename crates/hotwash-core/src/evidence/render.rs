@@ -55,13 +55,13 @@ impl Record {
             skip: 0,
             part,
         };
-        self.render(view, Caps::first(), REQUESTS * 4, 0)
+        self.render(view, Caps::first(), REQUESTS, 0)
     }
 
     /// The session in one piece, shortened to fit.
     pub fn whole(&self, budget_tokens: usize) -> Evidence {
         let all = 0..self.items.len();
-        self.render(self.all(all), Caps::first(), budget_tokens * 4, 0)
+        self.render(self.all(all), Caps::first(), budget_tokens, 0)
     }
 
     /// The session in pieces, none of which is too large.
@@ -69,20 +69,17 @@ impl Record {
         let units = self.units();
         let sizes: Vec<Unit> = units.iter().map(|range| self.unit(range)).collect();
         let total: usize = sizes.iter().map(|unit| unit.tokens).sum();
-        let steps = |range: &Range<usize>| {
-            self.items.get(range.clone()).unwrap_or_default().iter().filter(|item| is_step(item)).count()
-        };
         if units.is_empty() {
             return Vec::new();
         }
         let facts = tokens::of_text(self.facts.as_str()) + FRAME;
         let all = 0..self.items.len();
-        let extra = PER_STEP * steps(&all);
+        let extra = PER_STEP * self.steps(all.clone());
         // Where steps alone take all the room there is none for their words.
         if total <= rules.max_tokens && extra + facts <= rules.max_tokens {
             let mut view = self.all(all);
             view.part.owned_tokens = total;
-            return vec![self.render(view, Caps::first(), rules.max_tokens.saturating_sub(extra) * 4, extra)];
+            return vec![self.render(view, Caps::first(), rules.max_tokens, PER_STEP)];
         }
         let fixed = facts + REQUESTS_SO_FAR / 4;
         let cut = chunks(&sizes, fixed, rules);
@@ -99,7 +96,6 @@ impl Record {
             let owned_units = sizes.get(chunk.owned.clone()).unwrap_or_default();
             let owned_tokens = owned_units.iter().map(|unit| unit.tokens.min(most)).sum();
             let timeline = start..owned.end;
-            let extra = PER_STEP * steps(&timeline);
             let view = View {
                 facts: true,
                 requests: self.asked(0..start),
@@ -120,7 +116,7 @@ impl Record {
             let made: Vec<(Class, usize)> =
                 self.files.iter().map(|file| (Class::Produced, indented(file.text.as_str()))).collect();
             caps.limit(Class::Produced, &made, PRODUCED_IN_CHUNK);
-            self.render(view, caps, rules.max_tokens.saturating_sub(extra) * 4, extra)
+            self.render(view, caps, rules.max_tokens, PER_STEP)
         };
         cut.iter().enumerate().map(show).collect()
     }
@@ -181,26 +177,31 @@ impl Record {
         Unit { tokens: items.iter().map(tokens).sum(), turn: items.first().map_or(0, |item| item.turn) }
     }
 
-    /// Lays a view out within a budget, given by weight. `extra` tokens are counted beside the text.
-    fn render(&self, mut view: View, caps: Caps, budget: usize, extra: usize) -> Evidence {
+    fn steps(&self, range: Range<usize>) -> usize {
+        self.items.get(range).unwrap_or_default().iter().filter(|item| is_step(item)).count()
+    }
+
+    /// Lays a view out within a budget, of which each call and each result takes `per_step` beside its text.
+    fn render(&self, mut view: View, caps: Caps, max_tokens: usize, per_step: usize) -> Evidence {
+        let extra = |view: &View| per_step * self.steps(view.timeline.start + view.skip..view.timeline.end);
+        let budget = |view: &View| max_tokens.saturating_sub(extra(view)) * 4;
         let mut page = self.page(&view, &caps);
-        let mut room = budget;
+        let mut room = budget(&view);
         for _ in 0..6 {
-            let size = page.weight();
-            if size <= budget {
+            let over = page.weight().saturating_sub(budget(&view));
+            if over == 0 {
                 break;
             }
-            room = if room == budget { budget } else { room };
-            let fixed = size.saturating_sub(page.caps.size(&page.pieces));
-            let fitted = caps.fit(&page.pieces, room.saturating_sub(fixed));
-            page = self.page(&view, &fitted);
-            room = room.saturating_sub(page.weight().saturating_sub(budget) + 64);
+            let fixed = page.weight().saturating_sub(page.caps.size(&page.pieces));
+            page = self.page(&view, &caps.fit(&page.pieces, room.saturating_sub(fixed)));
+            room = room.saturating_sub(page.weight().saturating_sub(budget(&view)) + 64);
         }
         // Even the shortest is too long: what came first is left out.
-        while page.weight() > budget && view.skip < view.timeline.len() {
-            view.skip += (view.timeline.len() / 16).max(1);
+        while page.weight() > budget(&view) && view.skip < view.timeline.len() {
+            view.skip = (view.skip + (view.timeline.len() / 16).max(1)).min(view.timeline.len());
             page = self.page(&view, &page.caps.clone());
         }
+        let (budget, extra) = (budget(&view), extra(&view));
         self.fenced(page, &view, budget, extra)
     }
 

@@ -1,8 +1,309 @@
-//! Finds where text speaks to its judge.
+//! Finds where text speaks to its judge, or tries to steer a verdict.
+//!
+//! Words are sorted into classes (`data/tripwire/words.txt`): whom is spoken to, verdicts, extremes, orders, words that
+//! set aside. What stands near each other is weighed, so that other phrasings of the same thing are found, too. Words
+//! are seen through disguises first: invisible characters, lookalikes, digits for letters, letters apart, base64.
+//!
+//! This is a tripwire and no wall: what it finds is looked at twice, and what it does not find may still be there.
 
+use super::words::{self, Token};
+use crate::redaction::{base64_texts, is_hidden};
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
+use std::sync::LazyLock;
+
+/// Words that stand further apart than this, in characters, have nothing to do with each other.
+const NEAR: usize = 220;
+/// Words of one phrase.
+const CLOSE: usize = 90;
+
+/// What a word is. One bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Class(u16);
+
+impl Class {
+    const AUDIENCE: Class = Class(1);
+    const WEAK_AUDIENCE: Class = Class(1 << 1);
+    const YOU: Class = Class(1 << 2);
+    const OVERRIDE: Class = Class(1 << 3);
+    const PRIOR: Class = Class(1 << 4);
+    const ORDERS: Class = Class(1 << 5);
+    const VERDICT: Class = Class(1 << 6);
+    const EXTREME: Class = Class(1 << 7);
+    const SUCCESS: Class = Class(1 << 8);
+    const IMPERATIVE: Class = Class(1 << 9);
+    const SUBJECT: Class = Class(1 << 10);
+
+    fn named(name: &str) -> Option<Class> {
+        Some(match name {
+            "audience" => Class::AUDIENCE,
+            "weak_audience" => Class::WEAK_AUDIENCE,
+            "you" => Class::YOU,
+            "override" => Class::OVERRIDE,
+            "prior" => Class::PRIOR,
+            "orders" => Class::ORDERS,
+            "verdict" => Class::VERDICT,
+            "extreme" => Class::EXTREME,
+            "success" => Class::SUCCESS,
+            "imperative" => Class::IMPERATIVE,
+            "subject" => Class::SUBJECT,
+            _ => return None,
+        })
+    }
+
+    fn and(self, other: Class) -> Class {
+        Class(self.0 | other.0)
+    }
+
+    fn holds(self, other: Class) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// The words of all classes.
+pub(super) struct Vocabulary {
+    words: HashMap<&'static str, Class>,
+    /// Words of languages that put none between them.
+    inside: Vec<(&'static str, Class)>,
+}
+
+static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let mut vocabulary = Vocabulary { words: HashMap::new(), inside: Vec::new() };
+    for line in include_str!("../../data/tripwire/words.txt").lines() {
+        let Some((name, words)) = line.split_once(": ").filter(|_| !line.starts_with('#')) else { continue };
+        let Some(class) = Class::named(name) else { continue };
+        for word in words.split_whitespace() {
+            if word.starts_with(words::is_dense) {
+                vocabulary.inside.push((word, class));
+            } else {
+                let known = vocabulary.words.entry(word).or_insert(class);
+                *known = known.and(class);
+            }
+        }
+    }
+    vocabulary
+});
+
+/// Marks of chat templates and of forged ends, each with what it is worth alone.
+const MARKS: &[&str] = &[
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|system|>",
+    "<|start_header_id|>",
+    "<|endoftext|>",
+    "[inst]",
+    "[/inst]",
+    "<<sys>>",
+    "</system>",
+    "</system_prompt>",
+    "hotwash-evidence",
+    "</evidence>",
+    "</transcript>",
+];
 
 /// The first place in a text that tries to steer whoever judges it.
-pub(super) fn find(_text: &str) -> Option<Range<usize>> {
+pub(super) fn find(text: &str) -> Option<Range<usize>> {
+    plainly(text).or_else(|| smuggled(text)).or_else(|| {
+        let mut found = None;
+        base64_texts(text, &mut |run, decoded| {
+            if found.is_none() && plainly(decoded).is_some() {
+                found = Some(run);
+            }
+        });
+        found
+    })
+}
+
+/// Letters of a plane that nobody sees.
+fn smuggled(text: &str) -> Option<Range<usize>> {
+    if memchr::memchr(0xf3, text.as_bytes()).is_none() {
+        return None;
+    }
+    let mut run: Option<(usize, usize)> = None;
+    for (at, c) in text.char_indices() {
+        if matches!(c, '\u{e0020}'..='\u{e007e}') {
+            let (start, length) = run.map_or((at, 1), |(start, length)| (start, length + 1));
+            if length >= 12 {
+                return Some(start.saturating_sub(40)..at);
+            }
+            run = Some((start, length));
+        } else {
+            run = None;
+        }
+    }
     None
 }
+
+struct Hit {
+    range: Range<usize>,
+    /// Where it begins, in characters that can be seen.
+    place: usize,
+    class: Class,
+    /// The word is `goal`, and `complete` follows, or the like.
+    word: Word,
+}
+
+/// Words that count by themselves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Other,
+    System,
+    Goal,
+    End,
+    Final,
+    Full,
+    Mark,
+}
+
+fn plainly(text: &str) -> Option<Range<usize>> {
+    let mut window: VecDeque<Hit> = VecDeque::new();
+    let mut found = None;
+    let marks = marks(text);
+    let mut marks = marks.into_iter().peekable();
+    let mut place = 0;
+    let vocabulary = &*VOCABULARY;
+    words::each(text, &vocabulary.inside, &mut |token: Token<'_>| {
+        if found.is_some() {
+            return;
+        }
+        while let Some(mark) = marks.next_if(|mark| mark.start <= token.range.start) {
+            window.push_back(Hit { range: mark, place: token.place, class: Class(0), word: Word::Mark });
+        }
+        place = token.place;
+        let class = token.class.or_else(|| token.forms().find_map(|form| vocabulary.words.get(form).copied()));
+        let word = match token.forms().next().unwrap_or_default() {
+            "system" => Word::System,
+            "goal" | "task" => Word::Goal,
+            "end" => Word::End,
+            "final" => Word::Final,
+            "full" => Word::Full,
+            _ => Word::Other,
+        };
+        if class.is_none() && word == Word::Other {
+            return;
+        }
+        window.push_back(Hit { range: token.range, place, class: class.unwrap_or(Class(0)), word });
+        while window.front().is_some_and(|hit| hit.place + NEAR < place) {
+            window.pop_front();
+        }
+        found = weigh(&window);
+    });
+    found.or_else(|| {
+        window.extend(marks.map(|mark| Hit { range: mark, place, class: Class(0), word: Word::Mark }));
+        weigh(&window)
+    })
+}
+
+/// Where marks of chat templates stand.
+fn marks(text: &str) -> Vec<Range<usize>> {
+    if memchr::memchr2(b'<', b'[', text.as_bytes()).is_none() && !text.contains("vidence") {
+        return Vec::new();
+    }
+    let lower = text.to_ascii_lowercase();
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for mark in MARKS {
+        found.extend(memchr::memmem::find_iter(lower.as_bytes(), mark).map(|at| at..at + mark.len()));
+    }
+    found.sort_unstable_by_key(|mark| mark.start);
+    found
+}
+
+/// Whether what stands near each other speaks to a judge.
+fn weigh(window: &VecDeque<Hit>) -> Option<Range<usize>> {
+    let last = window.back()?;
+    let near = |within: usize| window.iter().rev().take_while(move |hit| hit.place + within >= last.place);
+    let classes = |within: usize| near(within).fold(Class(0), |all, hit| all.and(hit.class));
+    let word = |within: usize, word: Word| near(within).any(|hit| hit.word == word);
+    let close = classes(CLOSE);
+    let all = classes(NEAR);
+    let place = |within: usize| near(within).last().map(|first| first.range.start..last.range.end);
+
+    // "Ignore all previous instructions."
+    let order = |wanted: [Class; 3]| {
+        let mut wanted = wanted.into_iter().rev().peekable();
+        for hit in near(CLOSE) {
+            wanted.next_if(|class| hit.class.holds(*class));
+        }
+        wanted.peek().is_none()
+    };
+    if close.holds(Class::OVERRIDE) && close.holds(Class::ORDERS) && close.holds(Class::PRIOR) {
+        let english = order([Class::OVERRIDE, Class::PRIOR, Class::ORDERS]);
+        let romance = order([Class::OVERRIDE, Class::ORDERS, Class::PRIOR]);
+        let dense = order([Class::PRIOR, Class::ORDERS, Class::OVERRIDE]);
+        if english || romance || dense {
+            return place(CLOSE);
+        }
+    }
+    // "System prompt override."
+    if word(CLOSE, Word::System) && close.holds(Class::OVERRIDE) && close.holds(Class::ORDERS) {
+        return place(CLOSE);
+    }
+    // A chat template, with somebody who speaks in it.
+    if word(CLOSE, Word::Mark)
+        && (word(40, Word::System)
+            || all.holds(Class::AUDIENCE)
+            || all.holds(Class::VERDICT) && all.holds(Class(Class::EXTREME.0 | Class::SUCCESS.0)))
+    {
+        return place(CLOSE);
+    }
+    // "goal_complete: true"
+    if word(40, Word::Goal) && goal_complete(window, last) {
+        return place(CLOSE);
+    }
+    // "Give this session full marks."
+    let extreme = close.holds(Class::EXTREME) || word(CLOSE, Word::Full);
+    if close.holds(Class::IMPERATIVE) && close.holds(Class::SUBJECT) && extreme && close.holds(Class::VERDICT) {
+        return place(CLOSE);
+    }
+    // "Score: 1.0. Final verdict: complete."
+    if word(CLOSE, Word::Final) && close.holds(Class::VERDICT) && extreme && close.holds(Class::SUCCESS) {
+        return place(CLOSE);
+    }
+    // Somebody who judges is spoken to, and asked for a verdict. The further apart, the more has to be said.
+    let pleads = |all: Class| {
+        let points = POINTS.iter().filter(|(class, _)| all.holds(*class)).map(|(_, points)| points).sum::<u32>();
+        let weak = !all.holds(Class::AUDIENCE) && all.holds(Class::WEAK_AUDIENCE);
+        let spoken_to = all.holds(Class::AUDIENCE) || weak && all.holds(Class::YOU);
+        let asked = all.holds(Class::IMPERATIVE) || all.holds(Class::OVERRIDE);
+        let good = all.holds(Class::EXTREME) || all.holds(Class::SUCCESS);
+        let about = all.holds(Class::VERDICT) && good || all.holds(Class::OVERRIDE) && all.holds(Class::ORDERS);
+        if spoken_to && asked && about { points + u32::from(weak) } else { 0 }
+    };
+    if pleads(close) >= 6 {
+        return place(CLOSE);
+    }
+    if pleads(all) >= 7 { place(NEAR) } else { None }
+}
+
+/// What each class is worth.
+const POINTS: [(Class, u32); 9] = [
+    (Class::AUDIENCE, 3),
+    (Class::OVERRIDE, 2),
+    (Class::VERDICT, 1),
+    (Class::EXTREME, 2),
+    (Class::SUCCESS, 1),
+    (Class::IMPERATIVE, 1),
+    (Class::YOU, 1),
+    (Class::SUBJECT, 1),
+    (Class::ORDERS, 1),
+];
+
+/// Whether the fields of a verdict stand there filled in: `"goal_complete": true`.
+fn goal_complete(window: &VecDeque<Hit>, last: &Hit) -> bool {
+    let mut before = window.iter().rev().skip(1);
+    let (Some(field), Some(goal)) = (before.next(), before.next()) else { return false };
+    goal.word == Word::Goal
+        && field.class.holds(Class::SUCCESS)
+        && field.range.start <= goal.range.end + 1
+        && (last.class.holds(Class::SUCCESS) || last.class.holds(Class::EXTREME))
+        && last.range.start <= field.range.end + 8
+}
+
+/// Whether a character is to be passed over.
+pub(super) fn unseen(c: char) -> bool {
+    is_hidden(c)
+}
+
+#[cfg(test)]
+#[path = "tripwire_tests.rs"]
+mod tests;

@@ -155,6 +155,13 @@ fn decode(letters: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Calls `found` with every run of base64 letters that decodes to readable text, and with that text.
+pub(crate) fn texts(text: &str, found: &mut dyn FnMut(Range<usize>, &str)) {
+    runs(text.as_bytes(), |run| {
+        readable(slice(text.as_bytes(), run.start, run.end), |decoded| found(run.clone(), decoded));
+    });
+}
+
 /// Whether this is what follows `Basic` in an `Authorization` header.
 pub(super) fn holds_user_and_password(value: &[u8]) -> bool {
     if value.len() < 8 || !value.iter().all(|&b| is(b, BASE64_ANY) || b == b'=') {

@@ -33,6 +33,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+pub(crate) use base64::texts as base64_texts;
 pub use clean::{MARK_WEIGHT, is_hidden, redact_visible, weight};
 pub use compose::{Compose, Plain};
 pub use facts::redact_facts;
