@@ -171,7 +171,7 @@ impl<'a> Batches<'a> {
         let open = OpenBatch { token, at, batch: None, ids };
         self.ledger.submitting(&open).map_err(|error| unkept(&error))?;
 
-        let mut tries = Tries::new(&self.config.network.retries, super::schema::seed(body));
+        let mut tries = Tries::new(&self.config.network.retries, body);
         let mut requests = 0;
         let batch = loop {
             let request = Request { path: PATH, headers: &self.headers, body: Some(body) };

@@ -326,7 +326,7 @@ impl ClaudeCli {
 
 impl Live for ClaudeCli {
     fn reply(&self, prompt: &Prompt, model: &str) -> Result<Reply, JudgeError> {
-        let mut tries = Tries::new(&self.config.retries, schema::seed(prompt.hash().as_bytes()));
+        let mut tries = Tries::new(&self.config.retries, prompt.evidence.as_str().as_bytes());
         let mut requests = 0;
         loop {
             let closed = self.gate.closed_for(self.world.clock.now());

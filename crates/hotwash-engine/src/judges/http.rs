@@ -166,8 +166,7 @@ impl Server {
         stop_at: impl Fn(&Failed) -> bool,
         take: &mut dyn FnMut(&mut Incoming) -> io::Result<()>,
     ) -> Result<u32, Failed> {
-        let seed = super::schema::seed(request.body.unwrap_or(request.path.as_bytes()));
-        let mut tries = Tries::new(&self.network.retries, seed);
+        let mut tries = Tries::new(&self.network.retries, request.body.unwrap_or(request.path.as_bytes()));
         loop {
             self.pass_gate(&mut tries)?;
             let told = egress::tell(&self.world, &self.host, &[request.body.unwrap_or_default()]);

@@ -4,6 +4,7 @@
 use hotwash_core::sessions::Timestamp;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// How patient a backend is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +56,9 @@ pub(super) struct Tries<'a> {
 }
 
 impl<'a> Tries<'a> {
-    pub(super) fn new(policy: &'a Retries, seed: u64) -> Tries<'a> {
-        Tries { policy, random: Random::new(seed), timeouts: 0, waited: Duration::ZERO, made: 0 }
+    /// Those of something that is asked, which its waits depend on.
+    pub(super) fn new(policy: &'a Retries, asked: &[u8]) -> Tries<'a> {
+        Tries { policy, random: Random::new(xxh3_64(asked)), timeouts: 0, waited: Duration::ZERO, made: 0 }
     }
 
     /// How long to wait before the next attempt; none where it is time to give up.
@@ -255,7 +257,7 @@ mod tests {
         #[test]
         fn waits_are_bounded_and_end(seed: u64, setbacks in proptest::collection::vec(0u8..3, 1..40), named_s in 0u64..400) {
             let policy = Retries::default();
-            let mut tries = Tries::new(&policy, seed);
+            let mut tries = Tries::new(&policy, &seed.to_be_bytes());
             let mut total = Duration::ZERO;
             for (n, setback) in setbacks.iter().enumerate() {
                 tries.made += 1;

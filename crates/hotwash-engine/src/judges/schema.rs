@@ -1,7 +1,6 @@
 //! JSON schemas as services take them. What they do not take is left out; the answer is checked against the whole schema
 //! anyway.
 
-use super::egress::sha256;
 use hotwash_core::prompts::Prompt;
 use serde_json::{Map, Value};
 
@@ -80,11 +79,6 @@ pub(super) fn name(prompt: &Prompt) -> String {
 /// How to ask for JSON in words, of a service that cannot be held to a schema.
 pub(super) fn in_words(schema: &Value) -> String {
     format!("Answer with one JSON object and nothing else. It must follow this JSON schema:\n{schema}")
-}
-
-/// A number from a prompt, to spread waits by.
-pub(super) fn seed(body: &[u8]) -> u64 {
-    u64::from_str_radix(sha256(&[body]).get(..16).unwrap_or_default(), 16).unwrap_or_default()
 }
 
 #[cfg(test)]
