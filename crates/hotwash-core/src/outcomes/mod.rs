@@ -46,7 +46,7 @@ pub struct Outcome {
     pub evidence: Evidence,
     /// How sure the judge is of a verdict.
     pub confidence: Option<f64>,
-    /// How likely the goal was reached, where nothing decides it.
+    /// How likely the goal was reached: where nothing decides it, and wherever a model judged.
     pub probability: Option<f64>,
     /// What stands between the session and a goal reached.
     pub lack: Option<Lack>,

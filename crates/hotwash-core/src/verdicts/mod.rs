@@ -2,7 +2,7 @@
 //!
 //! - `json` finds the answer in a reply, `fields` reads typed values out of it, `cites` looks quotes up in the evidence;
 //! - [`topic`], [`intent`], [`outcome`] and [`quality`] are the four answers;
-//! - [`decide`] says what an answer may do to an outcome that facts gave, [`second`] when to look twice;
+//! - [`mod@decide`] says what an answer may do to an outcome that facts gave, [`second`] when to look twice;
 //! - [`booleans()`] answers seven plain questions anew;
 //! - [`combine`] puts the answers on the chunks of a session together, and the critics' of a panel.
 //!
