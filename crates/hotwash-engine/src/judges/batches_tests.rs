@@ -71,7 +71,7 @@ impl Api {
         if self.cut.0 > 0 {
             self.cut.0 -= 1;
             let part = format!("{}{{\"custom", lines[..self.cut.1].concat()).into_bytes();
-            return if self.cut.0 % 2 == 0 { Does::CutsUnseen(part) } else { Does::Cuts(part) };
+            return if self.cut.0.is_multiple_of(2) { Does::CutsUnseen(part) } else { Does::Cuts(part) };
         }
         says(200, &lines.concat())
     }
