@@ -70,7 +70,8 @@ impl Api {
         let lines: Vec<String> = lines.map(|line| format!("{line}\n")).collect();
         if self.cut.0 > 0 {
             self.cut.0 -= 1;
-            return Does::Cuts(format!("{}{{\"custom", lines[..self.cut.1].concat()).into_bytes());
+            let part = format!("{}{{\"custom", lines[..self.cut.1].concat()).into_bytes();
+            return if self.cut.0.is_multiple_of(2) { Does::CutsUnseen(part) } else { Does::Cuts(part) };
         }
         says(200, &lines.concat())
     }

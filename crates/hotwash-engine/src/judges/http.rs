@@ -363,6 +363,10 @@ impl Incoming {
             if reader.read_until(b'\n', &mut line)? == 0 {
                 return Ok(());
             }
+            // Where no length was given, only this shows that it was cut.
+            if !line.ends_with(b"\n") && serde_json::from_slice::<Value>(&line).is_err() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             tell(&line);
         }
     }

@@ -140,6 +140,8 @@ pub(super) enum Does {
     Says(u16, Vec<(&'static str, String)>, Vec<u8>),
     /// Answers with success, and breaks off after some bytes.
     Cuts(Vec<u8>),
+    /// Answers with success, gives no length, and breaks off after some bytes.
+    CutsUnseen(Vec<u8>),
     /// Says nothing for a while.
     Hangs,
 }
@@ -217,6 +219,7 @@ fn serve(stream: TcpStream, act: &dyn Fn(&Got, usize) -> Does, all: &Mutex<Vec<G
             let length = body.len() + 1000;
             write(&mut out, &format!("HTTP/1.1 200 X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"), &body)
         }
+        Does::CutsUnseen(body) => write(&mut out, "HTTP/1.1 200 X\r\nconnection: close\r\n\r\n", &body),
         Does::Hangs => {
             std::thread::sleep(Duration::from_secs(10));
             None
