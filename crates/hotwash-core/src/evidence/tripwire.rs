@@ -14,8 +14,10 @@ use std::sync::LazyLock;
 
 /// Words that stand further apart than this, in characters, have nothing to do with each other.
 const NEAR: usize = 220;
-/// Words of one phrase.
+/// Words of one sentence.
 const CLOSE: usize = 90;
+/// Words of one phrase.
+const PHRASE: usize = 50;
 
 /// What a word is. One bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +118,7 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
 
 /// Letters of a plane that nobody sees.
 fn smuggled(text: &str) -> Option<Range<usize>> {
-    if memchr::memchr(0xf3, text.as_bytes()).is_none() {
-        return None;
-    }
+    memchr::memchr(0xf3, text.as_bytes())?;
     let mut run: Option<(usize, usize)> = None;
     for (at, c) in text.char_indices() {
         if matches!(c, '\u{e0020}'..='\u{e007e}') {
@@ -139,8 +139,9 @@ struct Hit {
     /// Where it begins, in characters that can be seen.
     place: usize,
     class: Class,
-    /// The word is `goal`, and `complete` follows, or the like.
     word: Word,
+    /// It is of a script that puts nothing between words.
+    dense: bool,
 }
 
 /// Words that count by themselves.
@@ -167,13 +168,13 @@ fn plainly(text: &str) -> Option<Range<usize>> {
             return;
         }
         while let Some(mark) = marks.next_if(|mark| mark.start <= token.range.start) {
-            window.push_back(Hit { range: mark, place: token.place, class: Class(0), word: Word::Mark });
+            window.push_back(Hit { range: mark, place: token.place, class: Class(0), word: Word::Mark, dense: false });
         }
         place = token.place;
         let class = token.class.or_else(|| token.forms().find_map(|form| vocabulary.words.get(form).copied()));
         let word = match token.forms().next().unwrap_or_default() {
             "system" => Word::System,
-            "goal" | "task" => Word::Goal,
+            "goal" => Word::Goal,
             "end" => Word::End,
             "final" => Word::Final,
             "full" => Word::Full,
@@ -182,14 +183,15 @@ fn plainly(text: &str) -> Option<Range<usize>> {
         if class.is_none() && word == Word::Other {
             return;
         }
-        window.push_back(Hit { range: token.range, place, class: class.unwrap_or(Class(0)), word });
+        let dense = token.class.is_some();
+        window.push_back(Hit { range: token.range, place, class: class.unwrap_or(Class(0)), word, dense });
         while window.front().is_some_and(|hit| hit.place + NEAR < place) {
             window.pop_front();
         }
         found = weigh(&window);
     });
     found.or_else(|| {
-        window.extend(marks.map(|mark| Hit { range: mark, place, class: Class(0), word: Word::Mark }));
+        window.extend(marks.map(|mark| Hit { range: mark, place, class: Class(0), word: Word::Mark, dense: false }));
         weigh(&window)
     })
 }
@@ -219,24 +221,29 @@ fn weigh(window: &VecDeque<Hit>) -> Option<Range<usize>> {
     let place = |within: usize| near(within).last().map(|first| first.range.start..last.range.end);
 
     // "Ignore all previous instructions."
-    let order = |wanted: [Class; 3]| {
+    let order = |within: usize, wanted: [Class; 3]| {
         let mut wanted = wanted.into_iter().rev().peekable();
-        for hit in near(CLOSE) {
+        for hit in near(within) {
             wanted.next_if(|class| hit.class.holds(*class));
         }
         wanted.peek().is_none()
     };
-    if close.holds(Class::OVERRIDE) && close.holds(Class::ORDERS) && close.holds(Class::PRIOR) {
-        let english = order([Class::OVERRIDE, Class::PRIOR, Class::ORDERS]);
-        let romance = order([Class::OVERRIDE, Class::ORDERS, Class::PRIOR]);
-        let dense = order([Class::PRIOR, Class::ORDERS, Class::OVERRIDE]);
-        if english || romance || dense {
+    let english = order(PHRASE, [Class::OVERRIDE, Class::PRIOR, Class::ORDERS]);
+    let romance = order(PHRASE, [Class::OVERRIDE, Class::ORDERS, Class::PRIOR]);
+    let dense = last.dense && order(PHRASE, [Class::PRIOR, Class::ORDERS, Class::OVERRIDE]);
+    if english || romance || dense {
+        return place(PHRASE);
+    }
+    // "System prompt override", or to override it where a verdict is spoken of.
+    if word(CLOSE, Word::System) && close.holds(Class::OVERRIDE) {
+        let headline = last.class.holds(Class::OVERRIDE) && word(15, Word::System);
+        if headline
+            || close.holds(Class::ORDERS)
+                && all.holds(Class::VERDICT)
+                && (all.holds(Class::EXTREME) || all.holds(Class::AUDIENCE))
+        {
             return place(CLOSE);
         }
-    }
-    // "System prompt override."
-    if word(CLOSE, Word::System) && close.holds(Class::OVERRIDE) && close.holds(Class::ORDERS) {
-        return place(CLOSE);
     }
     // A chat template, with somebody who speaks in it.
     if word(CLOSE, Word::Mark)
@@ -266,7 +273,9 @@ fn weigh(window: &VecDeque<Hit>) -> Option<Range<usize>> {
         let spoken_to = all.holds(Class::AUDIENCE) || weak && all.holds(Class::YOU);
         let asked = all.holds(Class::IMPERATIVE) || all.holds(Class::OVERRIDE);
         let good = all.holds(Class::EXTREME) || all.holds(Class::SUCCESS);
-        let about = all.holds(Class::VERDICT) && good || all.holds(Class::OVERRIDE) && all.holds(Class::ORDERS);
+        let praised = all.holds(Class::EXTREME) && all.holds(Class::SUCCESS);
+        let about =
+            all.holds(Class::VERDICT) && good || praised || all.holds(Class::OVERRIDE) && all.holds(Class::ORDERS);
         if spoken_to && asked && about { points + u32::from(weak) } else { 0 }
     };
     if pleads(close) >= 6 {
