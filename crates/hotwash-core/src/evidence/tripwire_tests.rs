@@ -4,6 +4,8 @@ use super::find;
 const SPEAKS: &str = include_str!("../../data/tripwire/speaks.txt");
 /// Others of the kind, at which nobody looked while the weights were chosen.
 const HELD_OUT: &str = include_str!("../../data/tripwire/held_out.txt");
+/// What is too oblique for it: written down, so that nobody takes it for a wall.
+const BEYOND: &str = include_str!("../../data/tripwire/beyond.txt");
 /// Ordinary text about coding, which does not.
 const INNOCENT: &str = include_str!("../../data/tripwire/innocent.txt");
 
@@ -62,4 +64,10 @@ fn disguises_are_seen_through() {
     ] {
         assert!(find(&disguised).is_some(), "{disguised}");
     }
+}
+
+#[test]
+fn what_it_does_not_see_is_known() {
+    let seen: Vec<String> = cases(BEYOND).filter(|case| find(case).is_some()).collect();
+    assert!(seen.is_empty(), "seen now, move them to the others: {seen:#?}");
 }
