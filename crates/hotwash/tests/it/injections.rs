@@ -52,7 +52,7 @@ fn transcript(name: &str, planted: Option<(Place, &str)>) -> String {
         if !result.is_null() {
             record["toolUseResult"] = result;
         }
-        lines.push_str(&format!("{record}\n"));
+        lines = format!("{lines}{record}\n");
     };
     let message = |n: u32, block: Value| {
         json!({ "id": format!("{name}-m{n}"), "role": "assistant", "model": "claude-sonnet-5",
