@@ -47,9 +47,9 @@ const CLASSES: [Class; 10] = [
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caps([usize; CLASSES.len()]);
 
-/// No piece shows more than that, however much room there is.
-const FIRST: [usize; CLASSES.len()] =
-    [30_000, 10_000, 40_000, 40_000, 40_000, 40_000, 200_000, 400_000, 60_000, 60_000];
+/// No piece shows more than that, however much room there is: what was only read says little about what was made of it,
+/// and a judge is paid by the word.
+const FIRST: [usize; CLASSES.len()] = [3_000, 1_000, 5_000, 8_000, 12_000, 12_000, 200_000, 400_000, 60_000, 60_000];
 
 /// How far classes are shortened in a first round, and in a second.
 const FLOORS: [[usize; CLASSES.len()]; 2] =
@@ -130,9 +130,9 @@ mod tests {
     #[test]
     fn what_was_read_goes_first_and_only_as_far_as_it_takes() {
         let pieces = [(Class::Read, 10_000), (Class::Output, 10_000), (Class::Produced, 10_000)];
-        let caps = Caps::first().fit(&pieces, 25_000);
+        let caps = Caps::first().fit(&pieces, 22_000);
         assert_eq!(caps.of(Class::Output), Caps::first().of(Class::Output));
-        assert!((4_000..5_000).contains(&caps.of(Class::Read)), "{caps:?}");
+        assert!((1_500..2_000).contains(&caps.of(Class::Read)), "{caps:?}");
         let tight = Caps::first().fit(&pieces, 12_000);
         assert!(tight.of(Class::Read) == 200 && tight.of(Class::Produced) > 10_000, "{tight:?}");
         assert!(tight.size(&pieces) <= 12_000);

@@ -1,0 +1,78 @@
+//! How fast sessions are judged: `judging HOTWASH [SESSIONS [CONCURRENCY [DELAY_MS]]]`.
+//!
+//! Makes small sessions, has the program judge them against a server of ours that answers after a while, and prints the
+//! rate beside the best that so many calls at once allow.
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "an example talks to who runs it, and may fail")]
+
+#[path = "../tests/obliging/mod.rs"]
+#[allow(dead_code, reason = "tests use the rest")]
+mod obliging;
+
+use obliging::{Mood, server::Server};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let program = arguments.next().expect("the program");
+    let mut number = |usual: usize| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let (sessions, concurrency, delay) = (number(1000), number(32), number(50));
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("claude/projects/p");
+    fs::create_dir_all(&folder).unwrap();
+    for at in 0..sessions {
+        fs::write(folder.join(format!("s{at}.jsonl")), transcript(&format!("s{at}"))).unwrap();
+    }
+    // The same answer for all, so that the time is the program's and not the server's.
+    let server = Server::new(Duration::from_millis(delay as u64), false, |asked| {
+        obliging::answer(&asked.schema, &asked.text, Mood::Delighted).to_string()
+    });
+    let run = |judge: bool| {
+        let mut command = Command::new("/usr/bin/env");
+        command.arg(&program).args(["score", "--since", "all"]);
+        if judge {
+            command.args(["--judge", "openai:m", "--tasks", "quality", "--concurrency", &concurrency.to_string()]);
+        }
+        command.env("HOME", home.path()).env("XDG_DATA_HOME", home.path().join("data"));
+        command.env("CLAUDE_CONFIG_DIR", home.path().join("claude")).env("OPENAI_BASE_URL", &server.url);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let begun = Instant::now();
+        assert!(command.status().unwrap().success());
+        begun.elapsed()
+    };
+    // Reading and grading offline is not what is measured.
+    run(false);
+    let without = run(false);
+    let whole = run(true);
+    let ideal = Duration::from_millis((delay * sessions.div_ceil(concurrency)) as u64);
+    let share = |time: Duration| 100.0 * ideal.as_secs_f64() / time.as_secs_f64();
+    println!("{sessions} sessions, {concurrency} at once, {delay} ms an answer: {} calls", server.requests());
+    println!("ideal {ideal:.2?}; whole command {whole:.2?} ({:.0} % of the ideal rate)", share(whole));
+    println!("less the same command without judging, {without:.2?}: {:.0} %", share(whole.saturating_sub(without)));
+}
+
+fn transcript(name: &str) -> String {
+    let record = |minute: u32, kind: &str, message: Value| {
+        let record = json!({
+            "type": kind, "uuid": format!("{name}-{minute}"), "sessionId": name, "cwd": format!("/srv/{name}"),
+            "timestamp": format!("2026-10-12T10:{minute:02}:00.000Z"), "isSidechain": false, "message": message,
+        });
+        format!("{record}\n")
+    };
+    let says = |n: u32, text: &str| {
+        json!({ "id": format!("{name}-m{n}"), "role": "assistant", "model": "claude-sonnet-5",
+            "usage": { "output_tokens": 5 }, "content": [{ "type": "text", "text": text }] })
+    };
+    let user = |text: &str| json!({ "role": "user", "content": text });
+    [
+        record(1, "user", user(&format!("What does the importer of {name} do with rows that have no columns?"))),
+        record(2, "assistant", says(1, "It keeps them as empty rows, as far as I can see from here.")),
+        record(3, "user", user("And with rows that have only blanks in them, are they kept too?")),
+        record(4, "assistant", says(2, "Those are kept as well, nothing is dropped by the importer.")),
+        record(5, "user", user("Then that is what I wanted to know about it, thanks a lot.")),
+        record(6, "assistant", says(3, "You are welcome, ask again whenever something is unclear.")),
+    ]
+    .concat()
+}
