@@ -180,7 +180,9 @@ impl Counted {
         }
         let mut shown: Vec<(&'static Manual, String)> = Vec::new();
         self.facts.each(|manual, value| {
-            if !value.is_nothing() {
+            if !self.facts.knows(manual.name) {
+                shown.push((manual, "unknown: not recorded".to_owned()));
+            } else if !value.is_nothing() {
                 let events: Vec<String> = value.events().iter().take(8).map(ToString::to_string).collect();
                 let more = value.events().len().saturating_sub(8);
                 let more = if more > 0 { format!(" +{more}") } else { String::new() };
