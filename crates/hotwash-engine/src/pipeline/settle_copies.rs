@@ -2,6 +2,7 @@
 
 use super::entry::entry;
 use super::{Setup, open_transcript};
+use crate::sources::Agent;
 use crate::sources::claude_code;
 use crate::sources::claude_code::read::{Transcript, Window};
 use crate::stores::{Holder, Role, Store, StoreError};
@@ -37,7 +38,7 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
             Role::Forgotten => None,
             _ => open_transcript(store, setup.archive, &holder.path, file.version)?,
         };
-        match input.map(|mut input| claude_code::read::records(&mut *input)) {
+        match input.map(|mut input| claude_code::read::records(Agent::of(holder.path.as_ref()), &mut *input)) {
             Some(Ok(records)) => members.push((*holder, file, records)),
             // A copy had nothing of its own before, so there is nothing to be lost with it.
             _ if holder.role == Role::Copy => {}
@@ -54,8 +55,10 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
     let records: Vec<_> = members.iter().map(|(.., records)| records.clone()).collect();
     let mut entries = Vec::new();
     for (at, ((holder, file, records), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
+        let agent = Agent::of(file.path.as_ref());
         let open = || open_transcript(store, setup.archive, &file.path, file.version);
         if !taken.is_empty()
+            && agent == Agent::ClaudeCode
             && let Some(mut input) = open()?
             && let Ok(copied) = claude_code::read::copied(&mut *input, &taken)
         {
@@ -72,7 +75,7 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
         } else {
             records.iter().all(|(key, _)| foreign.contains(key))
         };
-        let mut transcript = Transcript::without(foreign.into_iter().collect());
+        let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent);
         if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
             continue;
         }

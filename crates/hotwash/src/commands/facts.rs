@@ -12,6 +12,7 @@ use crate::shapes::moment;
 use hotwash_core::facts::{Facts, Manual};
 use hotwash_core::prices;
 use hotwash_core::redaction::{Rules, redact, redact_facts};
+use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::claude_code::discover::discover;
 use hotwash_engine::sources::claude_code::read::{Transcript, Window};
 use hotwash_engine::sources::claude_code::role;
@@ -117,7 +118,7 @@ struct Counted {
 }
 
 fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
-    let mut transcript = Transcript::whole();
+    let mut transcript = Transcript::whole().by(Agent::of(path));
     transcript.read(&mut File::open(path)?, &mut Window::default(), |_| {})?;
     let ledger = transcript.pieces.ledger();
     let identity = ledger.identity();
