@@ -4,6 +4,8 @@ pub mod archive;
 pub mod git;
 pub mod judges;
 pub mod judging;
+pub mod langfuse;
+pub mod net;
 pub mod pipeline;
 pub mod sources;
 pub mod stores;
