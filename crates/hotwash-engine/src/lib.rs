@@ -7,5 +7,6 @@ pub mod judging;
 pub mod langfuse;
 pub mod net;
 pub mod pipeline;
+pub mod sinks;
 pub mod sources;
 pub mod stores;

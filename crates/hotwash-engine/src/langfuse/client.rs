@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::time::Duration;
 
 /// Where Langfuse is, and the keys to it.
@@ -68,6 +69,10 @@ pub struct Client {
     project: Project,
     /// By how much the server's clock is ahead of ours, where it says what time it is.
     ahead_ms: Option<i64>,
+    /// How scores are written here, as far as it was found out.
+    pub(super) way: AtomicU8,
+    /// Scores can only be read in the older way.
+    pub(super) older_scores: AtomicBool,
 }
 
 #[derive(Deserialize)]
@@ -125,7 +130,7 @@ impl Client {
         let network = config.network;
         let server = Server::new(LANGFUSE, &base, Some(secret), network.clone(), world)?;
         let (reads, version, project) = (Reads::Legacy, String::new(), Project::default());
-        let mut client = Client { server, headers, network, reads, version, project, ahead_ms: None };
+        let mut client = Client { server, headers, network, reads, version, project, ahead_ms: None, way: AtomicU8::new(0), older_scores: AtomicBool::new(false) };
         client.find_out()?;
         Ok(client)
     }
@@ -178,6 +183,14 @@ impl Client {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.server.world.clock.now()
+    }
+
+    /// Waits, unless the run is stopped.
+    pub(crate) fn pause(&self, time: Duration) -> Result<(), LangfuseError> {
+        match self.world().wait(time) {
+            true => Ok(()),
+            false => Err(LangfuseError::new(Failing::Stopped, "stopped")),
+        }
     }
 
     pub(crate) fn world(&self) -> &World {

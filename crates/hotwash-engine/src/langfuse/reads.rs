@@ -4,6 +4,7 @@ use super::client::Paging;
 use super::wire::{Kind, Query, Row, encoded};
 use super::{Client, LangfuseError};
 use hotwash_core::sessions::Timestamp;
+use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::ops::ControlFlow;
@@ -34,6 +35,8 @@ pub struct ObservationQuery<'a> {
     pub session: Option<&'a str>,
     /// Only those of this trace.
     pub trace: Option<&'a str>,
+    /// Only those of one of these traces; of any, if empty.
+    pub traces: &'a [String],
     /// Only those of this user.
     pub user: Option<&'a str>,
     /// Only those of one of these environments; of any, if empty.
@@ -53,6 +56,7 @@ impl<'a> ObservationQuery<'a> {
             in_a_session: false,
             session: None,
             trace: None,
+            traces: &[],
             user: None,
             environments: &[],
             tags: &[],
@@ -67,6 +71,11 @@ impl<'a> ObservationQuery<'a> {
             filter.push(json!({"type": "string", "column": "sessionId", "operator": "=", "value": session}));
         } else if self.in_a_session {
             filter.push(json!({"type": "stringOptions", "column": "sessionId", "operator": "none of", "value": [""]}));
+        }
+        if !self.traces.is_empty() {
+            filter.push(
+                json!({"type": "stringOptions", "column": "traceId", "operator": "any of", "value": self.traces}),
+            );
         }
         if !self.tags.is_empty() {
             filter.push(json!({"type": "arrayOptions", "column": "tags", "operator": "any of", "value": self.tags}));
@@ -164,6 +173,30 @@ impl Client {
     pub fn legacy_trace(&self, id: &str) -> Result<Option<Box<RawValue>>, LangfuseError> {
         match self.get(&format!("/traces/{}", encoded(id))) {
             Ok(trace) => Ok(Some(trace)),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the older reads are there too; and what the server says of their end, where it does.
+    pub(crate) fn has_older_reads(&self) -> Result<Option<Option<String>>, LangfuseError> {
+        #[derive(Deserialize)]
+        struct Answer {
+            #[serde(rename = "_deprecation")]
+            deprecation: Option<Deprecation>,
+        }
+        #[derive(Deserialize)]
+        struct Deprecation {
+            #[serde(default)]
+            message: String,
+        }
+        let now = self.now().to_string();
+        let query = Query::default().with("limit", "1").with("fromTimestamp", &now).with("toTimestamp", &now);
+        match self.get::<Answer>(&query.after("/traces")) {
+            Ok(answer) => {
+                let said = answer.deprecation.map(|deprecation| crate::net::http::shown(&deprecation.message));
+                Ok(Some(said))
+            }
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(error),
         }
