@@ -297,7 +297,9 @@ fn carry_out(client: &Client, plan: Plan, report: &mut Report) -> Result<(), Lan
         let why = match config {
             Some(None) => "its config is not there any more".to_owned(),
             Some(Some(config)) if config.is_archived => "its config was archived".to_owned(),
-            Some(Some(config)) if !config.takes(&score.value) => "its config does not take the value any more".to_owned(),
+            Some(Some(config)) if !config.takes(&score.value) => {
+                "its config does not take the value any more".to_owned()
+            }
             _ => "the server took it, and it cannot be read back".to_owned(),
         };
         report.dropped.push(Lost { session, name: score.name, why });

@@ -238,13 +238,7 @@ const LOOK: usize = 4096;
 const MARK: usize = 128;
 
 /// Words recorded as the person's: a prompt, a command, an interrupt, or the client's.
-pub(crate) fn said(
-    body: &Body<'_>,
-    images: u32,
-    via: PromptVia,
-    by_client: bool,
-    tell: &mut dyn FnMut(Kind<'_>),
-) {
+pub(crate) fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(Kind<'_>)) {
     let (start, all) = beginning(body);
     let skip = client_blocks(&start);
     let words = start.get(skip..).unwrap_or_default();

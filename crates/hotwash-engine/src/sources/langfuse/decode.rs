@@ -231,7 +231,8 @@ impl Memory {
         let mut words = said::asked(&row.io("input"));
         if self.recorder == Recorder::Telemetry {
             let prompt = row.noted_text(&["user_prompt", "prompt"]);
-            words = words.or_else(|| Some(prompt.to_owned())).filter(|words| !words.is_empty() && words != "<REDACTED>");
+            words =
+                words.or_else(|| Some(prompt.to_owned())).filter(|words| !words.is_empty() && words != "<REDACTED>");
             if words.is_none() {
                 // That somebody asked is sure, what they asked is not.
                 self.prompt("", tell);
@@ -396,7 +397,11 @@ impl Memory {
         let path = first_text(&input, &["file_path", "filePath", "path", "notebook_path"]);
         let path = path.or_else(|| changed.as_ref().map(|changed| changed.path.clone())).unwrap_or_default();
         let created = changed.as_ref().and_then(|changed| changed.created.as_deref()).map(Text::plain);
-        let change = (created.is_some() || !patch.is_empty()).then_some(Change { path: Text::plain(&path), patch: &patch, created });
+        let change = (created.is_some() || !patch.is_empty()).then_some(Change {
+            path: Text::plain(&path),
+            patch: &patch,
+            created,
+        });
         let cut = row.noted(&["output_meta"]).is_some_and(|meta| meta.get("truncated").is_some_and(|cut| cut == true));
         let read = tool == Tool::Read && !error;
         tell(Kind::Outcome(Outcome {
@@ -418,8 +423,14 @@ impl Memory {
 
 /// The tool that a row is about, as the agent names it.
 fn tool_name(row: &Row) -> &str {
-    let noted =
-        row.noted_text(&["tool_name", "claude.tool_name", "codex.tool_name", "opencode.tool", "tool.name", "gen_ai.tool.name"]);
+    let noted = row.noted_text(&[
+        "tool_name",
+        "claude.tool_name",
+        "codex.tool_name",
+        "opencode.tool",
+        "tool.name",
+        "gen_ai.tool.name",
+    ]);
     let name = row.text("name");
     let bare = name.strip_prefix("Tool: ").or_else(|| name.strip_prefix("execute_tool ")).unwrap_or(name);
     if noted.is_empty() { bare } else { noted }

@@ -168,8 +168,11 @@ mod tests {
             (json!({"role": "user", "content": "fix it"}), Some("fix it")),
             (json!({"role": "user", "content": [{"type": "text", "text": "fix it"}]}), Some("fix it")),
             (json!({"role": "tool", "tool_results": []}), None),
-            (json!({"messages": [{"role": "system", "content": "be good"}, {"role": "user", "content": "fix it"},
-                {"role": "assistant", "content": "so?"}]}), Some("fix it")),
+            (
+                json!({"messages": [{"role": "system", "content": "be good"}, {"role": "user", "content": "fix it"},
+                {"role": "assistant", "content": "so?"}]}),
+                Some("fix it"),
+            ),
             (json!([{"role": "system", "content": "be good"}]), None),
             (json!({"args": [], "kwargs": {"question": "fix it"}}), Some("fix it")),
             (json!({"query": "fix it", "limit": 3}), Some("fix it")),
@@ -203,9 +206,15 @@ mod tests {
         for (output, call) in [
             (json!({"role": "assistant", "tool_calls": [{"id": "c1", "name": "Bash"}]}), bash(None)),
             (json!({"tool_calls": [{"id": "c1", "name": "Bash", "input": {"command": "ls"}}]}), with.clone()),
-            (json!({"content": [{"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}]}), with.clone()),
-            (json!({"choices": [{"message": {"tool_calls": [
-                {"id": "c1", "type": "function", "function": {"name": "Bash", "arguments": "{\"command\":\"ls\"}"}}]}}]}), with),
+            (
+                json!({"content": [{"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}]}),
+                with.clone(),
+            ),
+            (
+                json!({"choices": [{"message": {"tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "Bash", "arguments": "{\"command\":\"ls\"}"}}]}}]}),
+                with,
+            ),
         ] {
             assert_eq!(calls(&output), [call], "{output}");
         }
