@@ -253,6 +253,14 @@ pub fn forget(store: &mut Store, archive: Option<&Archive>, ids: &[SessionId]) -
     if let Some(archive) = archive {
         archive.forget(&transcripts)?;
     }
+    // What was pulled is ours to remove; an agent's own transcripts are not.
+    let pulled = |path: &&String| Agent::of(path.as_ref()) == Agent::Langfuse;
+    for path in transcripts.iter().map(|(path, _)| path).filter(pulled) {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
     store.forget(ids)?;
     store.shrink()?;
     Ok(transcripts.into_iter().map(|(path, _)| path).collect())

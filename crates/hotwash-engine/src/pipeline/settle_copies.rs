@@ -2,9 +2,8 @@
 
 use super::entry::entry;
 use super::{Setup, open_transcript};
-use crate::sources::Agent;
-use crate::sources::claude_code;
 use crate::sources::claude_code::read::{Transcript, Window};
+use crate::sources::{Agent, claude_code, langfuse};
 use crate::stores::{Holder, Role, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::{Key, copies};
@@ -26,7 +25,29 @@ pub(super) fn settle_copies(
             changed.extend(group.iter().map(|holder| holder.path.clone()));
         }
     }
+    if holders.iter().any(|holder| Agent::of(holder.path.as_ref()) == Agent::Langfuse) {
+        changed.extend(settle_pulled(store, setup, &holders)?);
+    }
     Ok(changed)
+}
+
+/// What was pulled from Langfuse and is on disk too is a copy: the transcript says more. There are no keys to tell by,
+/// because Langfuse has no ids of messages and records; it has the session's own.
+fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Result<Vec<String>, StoreError> {
+    let (_, copies) = store.recorded_besides(langfuse::ENDING)?;
+    let mut entries = Vec::new();
+    for path in &copies {
+        let Some(file) = store.file(path)? else { continue };
+        let (mut entry, _) = entry(file, Some(Role::Copy), &Transcript::default(), setup);
+        if let Ok(at) = holders.binary_search_by(|holder| holder.path.cmp(path)) {
+            entry.keys.clone_from(&holders[at].keys);
+        }
+        entries.push(entry);
+    }
+    if !entries.is_empty() {
+        store.put_own(&entries, &[])?;
+    }
+    Ok(copies)
 }
 
 fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Result<(), StoreError> {

@@ -7,6 +7,7 @@ pub mod arrange;
 pub(crate) mod decode;
 pub mod keep;
 mod lost;
+pub mod pull;
 mod row;
 mod said;
 mod tools;
