@@ -204,7 +204,8 @@ impl hotwash_engine::judges::Live for Nobody {
     }
 }
 
-fn world(settings: &Settings, stop: Arc<AtomicBool>) -> Result<World, Failure> {
+/// What surrounds everything that is sent: a clock, and the log of it.
+pub(crate) fn world(settings: &Settings, stop: Arc<AtomicBool>) -> Result<World, Failure> {
     let path = settings.store.value.with_extension("egress.jsonl");
     let log = EgressLog::open(&path).map_err(|error| {
         Failure::new(format!("cannot write the log of what is sent, {}", path.display())).cause(words(&error))
@@ -447,18 +448,18 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
     });
 }
 
-/// What may reach a model.
-struct Sharing<'a> {
+/// What may leave this machine, to a model or to anybody else.
+pub(crate) struct Sharing<'a> {
     settings: &'a Settings,
     repositories: Repositories,
 }
 
 impl<'a> Sharing<'a> {
-    fn new(context: &'a Context<'_>) -> Sharing<'a> {
+    pub(crate) fn new(context: &'a Context<'_>) -> Sharing<'a> {
         Sharing { settings: &context.settings, repositories: Repositories::new(context.env) }
     }
 
-    fn allows(&self, row: &Row) -> bool {
+    pub(crate) fn allows(&self, row: &Row) -> bool {
         let Settings { share, opt_out, .. } = self.settings;
         let project = row.session.project.as_str();
         let folder: PathBuf = self.repositories.folder(project);

@@ -10,6 +10,7 @@ mod errors;
 mod example;
 mod judge;
 mod judge_settings;
+mod langfuse;
 mod ledger;
 mod machine;
 mod repositories;

@@ -29,14 +29,14 @@ pub struct Config {
 
 impl Config {
     /// With the usual limits.
-    pub fn new(host: &str, public_key: &str, secret_key: &str) -> Config {
+    pub fn new(host: &str, public_key: Key, secret_key: Key) -> Config {
         let network = Network {
             call: Duration::from_secs(120),
             answer_bytes: 12 << 20,
             retries: Retries { attempts: 8, timeouts: 3, ..Retries::default() },
             ..Network::default()
         };
-        Config { host: host.to_owned(), public_key: Key::new(public_key), secret_key: Key::new(secret_key), network }
+        Config { host: host.to_owned(), public_key, secret_key, network }
     }
 }
 

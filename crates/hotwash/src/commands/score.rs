@@ -5,6 +5,7 @@ use crate::cli::Score;
 use crate::counts::Counts;
 use crate::errors::{Exit, Failure};
 use crate::judge;
+use crate::langfuse;
 use crate::run::{Input, Run};
 use crate::screen;
 use crate::screen::stdout;
@@ -19,7 +20,9 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let subagents = args.subagents || named;
     let query = run.query(project(&args.select), subagents);
     let (mut window, mut rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
-    let judged = judge::judge(context, &mut run, &rows, args.judging.dry_run)?;
+    let sink = langfuse::Sink::open(context, args, &run)?;
+    let unscored = sink.as_ref().map(|sink| sink.unscored(&rows, &run)).transpose()?;
+    let judged = judge::judge(context, &mut run, unscored.as_ref().unwrap_or(&rows), args.judging.dry_run)?;
     if args.judging.dry_run {
         return Ok(run.report());
     }
@@ -30,7 +33,10 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
     let counts = Counts::of(&run, &rows, &query)?;
     let prism = summary::prism(&run, &window, &query)?;
-    let exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
+    let mut exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
+    if let Some(sink) = &sink {
+        exit = exit.and(sink.push(context, &run, &rows)?);
+    }
     if args.json {
         // Session by session: a document of thousands would not fit beside itself in memory.
         let mut head = shapes::head(&run, &window, &counts);
