@@ -141,6 +141,8 @@ Examples:
   hotwash score --judge claude-cli --max-usd 1
   hotwash score --judge files --judge-dir q questions as files, for anybody to answer
   hotwash score --sink langfuse             the grades in Langfuse too
+  hotwash score --source langfuse           sessions that agents recorded in Langfuse
+  hotwash score --source langfuse --since 30d --tag claude-code --sample 50
 
 Nothing leaves this machine unless a judge or a sink is named; then only redacted text does.
 The JSON is described in docs/json.md.")]
@@ -163,6 +165,11 @@ pub(crate) struct Score {
     pub(crate) fail_under: Option<f64>,
     #[command(flatten)]
     pub(crate) judging: Judging,
+    /// Take sessions from here instead of transcripts; those scored before are left out unless they went on
+    #[arg(long, value_name = "WHERE", conflicts_with = "paths", help_heading = "Langfuse")]
+    pub(crate) source: Option<Source>,
+    #[command(flatten)]
+    pub(crate) pulling: Pulling,
     /// Put the grades somewhere else too; sessions that a model judged from another machine are not judged again
     #[arg(long, value_name = "WHERE", help_heading = "Langfuse")]
     pub(crate) sink: Option<Sink>,
@@ -170,6 +177,40 @@ pub(crate) struct Score {
     pub(crate) attaching: Attaching,
     #[command(flatten)]
     pub(crate) langfuse: LangfuseAccess,
+}
+
+/// Where sessions come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Source {
+    /// What agents recorded in Langfuse; --since counts back from now.
+    Langfuse,
+}
+
+/// Which sessions are taken from Langfuse.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Langfuse")]
+pub(crate) struct Pulling {
+    /// Only sessions of this user
+    #[arg(long, value_name = "ID", requires = "source")]
+    pub(crate) user: Option<String>,
+    /// Only sessions with this tag; may be given several times
+    #[arg(long, value_name = "TAG", requires = "source")]
+    pub(crate) tag: Vec<String>,
+    /// Only sessions of this environment; may be given several times
+    #[arg(long, value_name = "NAME", requires = "source")]
+    pub(crate) environment: Vec<String>,
+    /// Only this session, by Langfuse's id
+    #[arg(long, value_name = "ID", requires = "source")]
+    pub(crate) session: Option<String>,
+    /// Only sessions with at least so many traces [default: 3; 1 with --session]
+    #[arg(long, value_name = "N", requires = "source")]
+    pub(crate) min_traces: Option<usize>,
+    /// Only so many of them, picked at random but always the same
+    #[arg(long, value_name = "N", requires = "source")]
+    pub(crate) sample: Option<usize>,
+    /// Also sessions that were scored before
+    #[arg(long, requires = "source")]
+    pub(crate) rescore: bool,
 }
 
 /// Where grades go besides the store.

@@ -1,18 +1,24 @@
 //! `hotwash score`: grades sessions, for people on one screen and for programs in full.
 
 use super::{Context, project, summary};
-use crate::cli::Score;
+use crate::cli::{Score, Source};
 use crate::counts::Counts;
 use crate::errors::{Exit, Failure};
 use crate::judge;
 use crate::langfuse;
+use crate::pulling;
 use crate::run::{Input, Run};
 use crate::screen;
 use crate::screen::stdout;
 use crate::shapes;
 
 pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> {
-    let input = if args.paths.is_empty() { Input::Sources } else { Input::Paths(&args.paths) };
+    let pulled = args.source.map(|Source::Langfuse| pulling::pull(context, args)).transpose()?;
+    let input = match &pulled {
+        Some(pulled) => Input::Paths(&pulled.files),
+        None if args.paths.is_empty() => Input::Sources,
+        None => Input::Paths(&args.paths),
+    };
     let mut run = Run::new(&context.settings, context.env, input)?;
     let screen = &context.screen;
     // Who names a subagent's transcript means it.
@@ -34,6 +40,9 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let counts = Counts::of(&run, &rows, &query)?;
     let prism = summary::prism(&run, &window, &query)?;
     let mut exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
+    if let Some(pulled) = &pulled {
+        exit = exit.and(pulling::report(context, pulled));
+    }
     if let Some(sink) = &sink {
         exit = exit.and(sink.push(context, &run, &rows)?);
     }

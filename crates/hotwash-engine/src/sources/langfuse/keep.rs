@@ -7,10 +7,14 @@ use serde_json::json;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 /// The longest name that is made of an id.
 const NAME_CHARS: usize = 80;
+
+/// What was not touched for so long is nobody's work any more.
+const LEFT_MS: i64 = 3_600_000;
 
 /// Where the sessions of a project are kept.
 #[derive(Clone, Debug)]
@@ -48,6 +52,20 @@ impl Folder {
             files.insert(0, own);
         }
         files
+    }
+
+    /// Removes what runs that were killed have left behind.
+    pub fn tidy(&self, now: Timestamp) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let unfinished = [&b".rows"[..], b".new"].iter().any(|end| name.as_encoded_bytes().ends_with(end));
+            let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            let modified = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+            let age_ms = modified.map_or(0, |modified| now.0 - modified.as_millis() as i64);
+            if unfinished && age_ms > LEFT_MS {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Begins to collect the rows of a session.
