@@ -33,6 +33,8 @@ pub struct ObservationQuery<'a> {
     pub in_a_session: bool,
     /// Only those of this session.
     pub session: Option<&'a str>,
+    /// Only those of one of these sessions; of any, if empty.
+    pub sessions: &'a [&'a str],
     /// Only those of this trace.
     pub trace: Option<&'a str>,
     /// Only those of one of these traces; of any, if empty.
@@ -55,6 +57,7 @@ impl<'a> ObservationQuery<'a> {
             roots: false,
             in_a_session: false,
             session: None,
+            sessions: &[],
             trace: None,
             traces: &[],
             user: None,
@@ -69,6 +72,10 @@ impl<'a> ObservationQuery<'a> {
         let mut filter = Vec::new();
         if let Some(session) = self.session {
             filter.push(json!({"type": "string", "column": "sessionId", "operator": "=", "value": session}));
+        } else if !self.sessions.is_empty() {
+            let sessions = self.sessions;
+            filter
+                .push(json!({"type": "stringOptions", "column": "sessionId", "operator": "any of", "value": sessions}));
         } else if self.in_a_session {
             filter.push(json!({"type": "stringOptions", "column": "sessionId", "operator": "none of", "value": [""]}));
         }

@@ -9,6 +9,7 @@ use crate::net::Failing;
 use crate::sources::claude_code::discover::words;
 use hotwash_core::sessions::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -19,7 +20,11 @@ use xxhash_rust::xxh3::xxh3_64;
 /// What is asked of a row of a session.
 const FIELDS: &str = "core,basic,time,io,metadata,model,usage,trace_context";
 /// How many rows come at a time: with all that was said in them, a thousand may be too much for one answer.
-const ROWS: u64 = 200;
+const ROWS: u64 = 500;
+/// How many sessions are asked for together, and how much they may come to.
+const TOGETHER: usize = 25;
+const TRACES_TOGETHER: usize = 200;
+const LETTERS_TOGETHER: usize = 2000;
 /// A session may have begun so long before the stretch of time it is found in.
 const BEFORE_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Rows may arrive so long after they were made.
@@ -136,7 +141,7 @@ struct Times {
 pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Around<'_>) -> Result<Pulled, PullError> {
     let listed = list(client, wanted)?;
     let mut pulled = Pulled { listed: listed.len(), ..Pulled::default() };
-    let mut chosen: Vec<(&String, &Listed, bool)> = Vec::new();
+    let mut chosen: Vec<Chosen<'_>> = Vec::new();
     for (session, of) in &listed {
         let file = folder.file(session);
         let known = (around.known)(session, &file);
@@ -147,36 +152,36 @@ pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Arou
             _ if of.traces.len() < wanted.min_traces => pulled.too_small += 1,
             Known::Here if current && !wanted.rescore => pulled.scored += 1,
             Known::No if !wanted.rescore && (around.already_scored)(session) => pulled.scored += 1,
-            Known::Here | Known::No => chosen.push((session, of, current)),
+            Known::Here | Known::No => chosen.push(Chosen { session, listed: of, here: known == Known::Here, current }),
         }
     }
     if let Some(sample) = wanted.sample.filter(|sample| *sample < chosen.len()) {
         pulled.left_out = chosen.len() - sample;
-        chosen.sort_by_key(|(session, ..)| (xxh3_64(session.as_bytes()), *session));
+        chosen.sort_by_key(|chosen| (xxh3_64(chosen.session.as_bytes()), chosen.session));
         chosen.truncate(sample);
     }
     // The newest first: whoever stops it in the middle has the last days.
-    chosen.sort_by(|(a, one, _), (b, other, _)| other.newest.cmp(&one.newest).then(a.cmp(b)));
+    chosen.sort_by_key(|chosen| (Reverse(chosen.listed.newest), chosen.session));
+    let (current, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|chosen| chosen.current);
+    pulled.unchanged += current.len();
+    pulled.files.extend(current.iter().flat_map(|chosen| folder.files(chosen.session)));
     let total = chosen.len();
     let mut later = Vec::new();
-    for (done, (session, of, current)) in chosen.into_iter().enumerate() {
+    let mut done = 0;
+    for batch in batches(&chosen, client.reads()) {
         (around.progress)(done, total);
-        if current {
-            pulled.unchanged += 1;
-            pulled.files.extend(folder.files(session));
-            continue;
-        }
-        match one(client, folder, session, of, wanted, &mut pulled) {
+        done += batch.len();
+        match some(client, folder, batch, wanted, &mut pulled) {
             Ok(()) => {}
-            Err(PullError::Langfuse(error)) if !is_final(error.kind) => later.push((session, of)),
+            Err(PullError::Langfuse(error)) if !is_final(error.kind) => later.extend(batch),
             Err(error) => return Err(error),
         }
     }
-    // A server that was down for one may be up for all by now.
-    for (session, of) in later {
-        match one(client, folder, session, of, wanted, &mut pulled) {
+    // A server that was down for a while may be up by now, and one that finds several too much may manage one.
+    for chosen in later {
+        match some(client, folder, std::slice::from_ref(chosen), wanted, &mut pulled) {
             Err(PullError::Langfuse(error)) if !is_final(error.kind) => {
-                pulled.failed.push((session.clone(), error.to_string()));
+                pulled.failed.push((chosen.session.to_owned(), error.to_string()));
             }
             done => done?,
         }
@@ -185,6 +190,41 @@ pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Arou
     pulled.failed.sort();
     pulled.files.sort();
     Ok(pulled)
+}
+
+/// A session to be pulled.
+struct Chosen<'a> {
+    session: &'a str,
+    listed: &'a Listed,
+    /// It was pulled and graded here before.
+    here: bool,
+    /// And has not gone on since.
+    current: bool,
+}
+
+/// Sessions that are asked for together. On the smallest plan of Langfuse's cloud thirty requests a minute are let through,
+/// so one each would take an hour for what takes minutes so.
+fn batches<'c, 'a>(chosen: &'c [Chosen<'a>], reads: Reads) -> Vec<&'c [Chosen<'a>]> {
+    let (mut batches, mut rest) = (Vec::new(), chosen);
+    while !rest.is_empty() {
+        let (mut together, mut traces, mut letters) = (0, 0, 0);
+        for next in rest {
+            traces += next.listed.traces.len();
+            letters += next.session.len();
+            let fits = reads == Reads::Observations
+                && together < TOGETHER
+                && traces <= TRACES_TOGETHER
+                && letters <= LETTERS_TOGETHER;
+            if together > 0 && !fits {
+                break;
+            }
+            together += 1;
+        }
+        let (batch, others) = rest.split_at(together);
+        batches.push(batch);
+        rest = others;
+    }
+    batches
 }
 
 fn is_final(kind: Failing) -> bool {
@@ -236,64 +276,91 @@ fn list(client: &Client, wanted: &Wanted<'_>) -> Result<BTreeMap<String, Listed>
     Ok(listed)
 }
 
-/// Pulls a session and keeps it.
-fn one(
+/// Pulls sessions and keeps them.
+fn some(
     client: &Client,
     folder: &Folder,
-    session: &str,
-    listed: &Listed,
+    batch: &[Chosen<'_>],
     wanted: &Wanted<'_>,
     pulled: &mut Pulled,
 ) -> Result<(), PullError> {
-    let mut collected = folder.collect(session)?;
-    let from = listed.oldest.min(wanted.window.from.0) - BEFORE_MS;
-    let window = Window { from: Timestamp(from), to: wanted.window.to };
+    let mut collected = BTreeMap::new();
+    for Chosen { session, .. } in batch {
+        collected.insert(*session, folder.collect(session)?);
+    }
+    let oldest = batch.iter().map(|chosen| chosen.listed.oldest).min().unwrap_or(wanted.window.from.0);
+    let from = Timestamp(oldest.min(wanted.window.from.0) - BEFORE_MS);
+    let window = Window { from, to: wanted.window.to };
     match client.reads() {
-        Reads::Observations => observations(client, session, window, &mut collected)?,
-        Reads::Legacy => traces(client, session, window, &mut collected)?,
+        Reads::Observations => observations(client, window, &mut collected)?,
+        Reads::Legacy => {
+            for (session, collected) in &mut collected {
+                traces(client, session, window, collected)?;
+            }
+        }
     }
-    pulled.rows += collected.len() as u64;
-    pulled.strange += collected.strange;
-    if collected.keep()? {
-        pulled.pulled += 1;
-    } else {
-        pulled.unchanged += 1;
+    for Chosen { session, listed, here, .. } in batch {
+        let Some(collected) = collected.remove(session) else { continue };
+        pulled.rows += collected.len() as u64;
+        pulled.strange += collected.strange;
+        let changed = collected.keep()?;
+        let note = Note { newest: listed.newest, pulled: client.now().0 };
+        fs::write(folder.note(session), serde_json::to_vec(&note).unwrap_or_default())?;
+        match (changed, *here && !wanted.rescore) {
+            (false, true) => {
+                pulled.scored += 1;
+                continue;
+            }
+            (false, false) => pulled.unchanged += 1,
+            (true, _) => pulled.pulled += 1,
+        }
+        pulled.files.extend(folder.files(session));
     }
-    let note = Note { newest: listed.newest, pulled: client.now().0 };
-    fs::write(folder.note(session), serde_json::to_vec(&note).unwrap_or_default())?;
-    pulled.files.extend(folder.files(session));
     Ok(())
 }
 
-/// The rows of a session.
+/// The rows of some sessions.
 fn observations(
     client: &Client,
-    session: &str,
     window: Window,
-    collected: &mut Collected<'_>,
+    collected: &mut BTreeMap<&str, Collected<'_>>,
 ) -> Result<(), PullError> {
     // Traces of which only a root has come: whoever recorded them may have named the session there alone.
-    let mut alone: HashMap<String, bool> = HashMap::new();
-    let query = ObservationQuery { session: Some(session), page: ROWS, ..ObservationQuery::new(window, FIELDS) };
-    into(collected, |each| {
-        client.observations(&query, &mut |row| {
-            let answer = row.raw.get().contains("\"GENERATION\"");
-            let trace = row.trace.clone().unwrap_or_default();
-            alone.entry(trace).and_modify(|alone| *alone = false).or_insert(!answer);
-            each(row)
-        })
-    })?;
-    let alone: BTreeSet<String> = alone.into_iter().filter_map(|(trace, alone)| alone.then_some(trace)).collect();
-    for trace in alone.iter().filter(|trace| !trace.is_empty()) {
-        let query = ObservationQuery { trace: Some(trace), page: ROWS, ..ObservationQuery::new(window, FIELDS) };
-        into(collected, |each| client.observations(&query, each))?;
+    let mut alone: HashMap<String, Option<String>> = HashMap::new();
+    let sessions: Vec<&str> = collected.keys().copied().collect();
+    let mut query = ObservationQuery { page: ROWS, ..ObservationQuery::new(window, FIELDS) };
+    match sessions[..] {
+        [session] => query.session = Some(session),
+        _ => query.sessions = &sessions,
     }
-    Ok(())
+    let mut problem = None;
+    client.observations(&query, &mut |row| {
+        let Some(collected) = row.session.as_deref().and_then(|session| collected.get_mut(session)) else {
+            return ControlFlow::Continue(());
+        };
+        let answers = row.raw.get().contains("\"GENERATION\"");
+        let session = row.session.clone().filter(|_| !answers);
+        alone.entry(row.trace.clone().unwrap_or_default()).and_modify(|alone| *alone = None).or_insert(session);
+        take(collected, &row, &mut problem)
+    })?;
+    alone.retain(|trace, session| !trace.is_empty() && session.is_some());
+    let traces: Vec<String> = alone.keys().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    for traces in traces.chunks(TOGETHER) {
+        let query = ObservationQuery { traces, page: ROWS, ..ObservationQuery::new(window, FIELDS) };
+        client.observations(&query, &mut |row| {
+            let session = row.trace.as_ref().and_then(|trace| alone.get(trace)?.as_deref());
+            match session.and_then(|session| collected.get_mut(session)) {
+                Some(collected) => take(collected, &row, &mut problem),
+                None => ControlFlow::Continue(()),
+            }
+        })?;
+    }
+    problem.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// The traces of a session and their rows, of a server with the older reads.
 fn traces(client: &Client, session: &str, window: Window, collected: &mut Collected<'_>) -> Result<(), PullError> {
-    let mut traces = BTreeSet::new();
+    let (mut traces, mut problem) = (BTreeSet::new(), None);
     let query = TraceQuery {
         window,
         fields: "core,io",
@@ -303,30 +370,23 @@ fn traces(client: &Client, session: &str, window: Window, collected: &mut Collec
         environments: &[],
         tags: &[],
     };
-    into(collected, |each| {
-        client.legacy_traces(&query, &mut |row| {
-            traces.insert(row.id.clone());
-            each(row)
-        })
+    client.legacy_traces(&query, &mut |row| {
+        traces.insert(row.id.clone());
+        take(collected, &row, &mut problem)
     })?;
     for trace in &traces {
-        into(collected, |each| client.legacy_observations(trace, 100, each))?;
+        client.legacy_observations(trace, 100, &mut |row| take(collected, &row, &mut problem))?;
     }
-    Ok(())
+    problem.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Takes in rows as they come.
-fn into(
-    collected: &mut Collected<'_>,
-    read: impl FnOnce(&mut dyn FnMut(Row) -> ControlFlow<()>) -> Result<(), LangfuseError>,
-) -> Result<(), PullError> {
-    let mut problem = None;
-    read(&mut |row| match collected.row(row.raw.get()) {
+/// Takes in a row; stops where it cannot be kept.
+fn take(collected: &mut Collected<'_>, row: &Row, problem: &mut Option<io::Error>) -> ControlFlow<()> {
+    match collected.row(row.raw.get()) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
-            problem = Some(error);
+            *problem = Some(error);
             ControlFlow::Break(())
         }
-    })?;
-    problem.map_or(Ok(()), |error| Err(error.into()))
+    }
 }
