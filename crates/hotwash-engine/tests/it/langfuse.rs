@@ -63,3 +63,85 @@ fn a_session_gives_the_same_facts_from_disk_and_from_langfuse() {
         }
     }
 }
+
+/// What it shows, the file, and what is true of the session. A name alone says that it is unknown.
+const FIXTURES: &[(&str, &str, &str)] = &[
+    (
+        "the plugin for Claude Code",
+        "claude-plugin.json",
+        "human_prompts=2 assistant_messages=4 tool_calls=3 tool_errors=1 edit_calls_ok=1 files_read=1 \
+         edits_without_prior_read=0 parallel_calls=2 test_runs.fail=1 unbacked_claims=1 tokens.cache_read=50 \
+         wall_seconds=110 waiting_seconds=60 compactions_auto versions interrupts lines_added",
+    ),
+    (
+        "its later form",
+        "claude-typescript.json",
+        "human_prompts=1 tool_calls=2 tool_errors=1 files_created=1 lines_added=2 lines_removed=0 parallel_calls=2",
+    ),
+    (
+        "spans without words",
+        "claude-telemetry.json",
+        "human_prompts=1 tool_calls=1 assistant_messages=1 tokens.input=100 tokens.cache_read=7 tool_errors \
+         test_runs completion_signals files_read",
+    ),
+    (
+        "Codex",
+        "codex.json",
+        "human_prompts=2 interrupts=1 tool_calls=3 tool_errors=1 test_runs.pass=1 edit_calls_ok=1 lines_added=2 \
+         lines_removed=1 tokens.output=13 tokens.cache_read=4",
+    ),
+    (
+        "OpenCode",
+        "opencode.json",
+        "human_prompts=1 files_read=1 edit_calls_ok=1 edits_without_prior_read=0 tool_calls=2",
+    ),
+    (
+        "an application that records no tools",
+        "application.json",
+        "human_prompts=1 assistant_messages=2 tool_calls=1 calls_without_result=0 tokens cost_usd peak_context",
+    ),
+    ("nothing but answers", "answers.json", "human_prompts=3 assistant_messages=3 models cost_usd tokens"),
+    ("a turn with a subagent", "subagent.json", "human_prompts=1 subagent_calls=1 tool_calls=1 assistant_messages=2"),
+    ("an older server", "older-server.json", "human_prompts=1 assistant_messages=1 tokens.output=5 wall_seconds=9"),
+];
+
+#[test]
+fn recordings_of_every_kind_give_facts() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (what, file, said)) in FIXTURES.iter().enumerate() {
+        let rows: Value =
+            serde_json::from_slice(&fs::read(root().join("fixtures/langfuse").join(file)).unwrap()).unwrap();
+        let files = keep(folder.path(), &format!("s-{number}"), &rows);
+        let facts = facts(&files[0]);
+        for word in said.split_whitespace() {
+            let Some((name, value)) = word.split_once('=') else {
+                assert!(facts[word].is_null(), "{what}: {word} is {}", facts[word]);
+                continue;
+            };
+            let found = name.split('.').fold(Value::Object(facts.clone()), |value, name| value[name].clone());
+            assert_eq!(found.to_string(), value, "{what}: {name}");
+        }
+    }
+}
+
+#[test]
+fn a_subagent_gets_a_transcript_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = fs::read(root().join("fixtures/langfuse/subagent.json")).unwrap();
+    let files = keep(folder.path(), "s-1", &serde_json::from_slice(&rows).unwrap());
+    assert_eq!(files.len(), 2);
+    let facts = facts(&files[1]);
+    assert_eq!((&facts["tool_calls"], &facts["human_prompts"]), (&Value::from(1), &Value::from(0)));
+    assert!(files[1].ends_with("agent-s1.langfuse.jsonl"));
+}
+
+#[test]
+fn the_order_in_which_rows_come_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = fs::read(root().join("fixtures/langfuse/claude-plugin.json")).unwrap();
+    let mut rows: Value = serde_json::from_slice(&rows).unwrap();
+    let one = fs::read(&keep(folder.path(), "s-1", &rows)[0]).unwrap();
+    rows.as_array_mut().unwrap().reverse();
+    let other = fs::read(&keep(folder.path(), "s-1", &rows)[0]).unwrap();
+    assert_eq!(String::from_utf8(one).unwrap(), String::from_utf8(other).unwrap());
+}
