@@ -390,3 +390,7 @@ fn take(collected: &mut Collected<'_>, row: &Row, problem: &mut Option<io::Error
         }
     }
 }
+
+#[cfg(test)]
+#[path = "pull_tests.rs"]
+mod tests;
