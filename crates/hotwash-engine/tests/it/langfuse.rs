@@ -1,7 +1,8 @@
 //! Sessions from Langfuse: what their rows come to, and that it is what the transcript they were made of comes to.
 
-use crate::support::root;
+use crate::support::{Case, root};
 use hotwash_core::prices;
+use hotwash_engine::pipeline;
 use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::claude_code::read::{Transcript, Window};
 use hotwash_engine::sources::langfuse::keep::Folder;
@@ -144,4 +145,76 @@ fn the_order_in_which_rows_come_changes_nothing() {
     rows.as_array_mut().unwrap().reverse();
     let other = fs::read(&keep(folder.path(), "s-1", &rows)[0]).unwrap();
     assert_eq!(String::from_utf8(one).unwrap(), String::from_utf8(other).unwrap());
+}
+
+/// The rows of a fixture.
+fn rows_of(fixture: &str) -> Value {
+    serde_json::from_slice(&fs::read(root().join("fixtures/langfuse").join(fixture)).unwrap()).unwrap()
+}
+
+#[test]
+fn a_session_on_disk_and_in_langfuse_counts_once() {
+    let disk = [
+        r#"{"type":"user","uuid":"u1","sessionId":"s-1","cwd":"/work/app","timestamp":"2026-10-05T09:00:00.000Z","message":{"role":"user","content":"Rename the parser and run the tests."}}"#,
+        r#"{"type":"assistant","uuid":"u2","sessionId":"s-1","cwd":"/work/app","timestamp":"2026-10-05T09:00:04.000Z","message":{"id":"m1","model":"claude-opus-4-8","role":"assistant","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":1,"output_tokens":1}}}"#,
+    ]
+    .join("\n");
+    for disk_first in [true, false] {
+        let case = Case::new();
+        let add = |disk_now: bool| {
+            if disk_now {
+                case.write("p/s-1.jsonl", &disk);
+            } else {
+                keep(&case.projects(), "s-1", &rows_of("claude-plugin.json"));
+            }
+            case.ingest();
+        };
+        add(disk_first);
+        assert_eq!(case.sessions().len(), 1);
+        add(!disk_first);
+        let sessions = case.sessions();
+        assert_eq!(sessions.len(), 1, "disk first: {disk_first}");
+        assert!(sessions[0].path.ends_with("p/s-1.jsonl"));
+        case.ingest();
+        assert_eq!(case.sessions().len(), 1);
+    }
+}
+
+#[test]
+fn a_session_that_goes_on_stays_the_same_session() {
+    let case = Case::new();
+    let mut rows = rows_of("claude-plugin.json");
+    let all = rows.clone();
+    rows.as_array_mut().unwrap().retain(|row| row["traceId"] == "t1");
+    keep(&case.projects(), "s-1", &rows);
+    case.ingest();
+    let before = case.sessions().remove(0).session;
+    assert_eq!((before.open, before.recorded.as_str()), (true, "s-1"));
+    keep(&case.projects(), "s-1", &all);
+    let ingested = case.ingest();
+    assert_eq!(ingested.read, 1);
+    let after = case.sessions().remove(0).session;
+    assert_eq!(after.id, before.id);
+    assert_eq!(after.facts.get().prompts.human_prompts.count(), 2);
+    keep(&case.projects(), "s-1", &all);
+    assert_eq!(case.ingest().unchanged, 1);
+    // It can be told again from its lines, as a judge and `show` do.
+    let (store, row) = (case.open(), case.sessions().remove(0));
+    let mut told = 0;
+    pipeline::tell(&store, None, &store.parts(&row).unwrap(), &mut |_| told += 1).unwrap();
+    assert!(told > 20);
+}
+
+#[test]
+fn forgetting_removes_what_was_pulled() {
+    let case = Case::new();
+    let files = keep(&case.projects(), "s-1", &rows_of("subagent.json"));
+    case.ingest();
+    assert_eq!(case.sessions().len(), 2);
+    let id = case.sessions().into_iter().find(|row| row.session.agent.is_none()).unwrap().session.id;
+    pipeline::forget(&mut case.open(), Some(&case.archive()), &[id]).unwrap();
+    assert!(files.iter().all(|file| !file.exists()), "{files:?}");
+    keep(&case.projects(), "s-1", &rows_of("subagent.json"));
+    case.ingest();
+    assert!(case.sessions().is_empty());
 }
