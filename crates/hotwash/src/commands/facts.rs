@@ -9,7 +9,7 @@ use crate::screen::stdout;
 use crate::screen::text::{left, line, words, wrap_indented};
 use crate::screen::{self, Screen};
 use crate::shapes::moment;
-use hotwash_core::facts::{Facts, Manual};
+use hotwash_core::facts::{Cited, Facts, Manual};
 use hotwash_core::prices;
 use hotwash_core::redaction::{Rules, redact, redact_facts};
 use hotwash_engine::sources::Agent;
@@ -127,6 +127,7 @@ fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
     let role = role(path, &transcript.reading, &pieces);
     let facts = redact_facts(facts, rules).get().clone();
     let reading = transcript.reading;
+    let known = |name: &str, cited: &Cited| facts.knows(name).then(|| cited.count());
     let rest = json!({
         "session_id": identity.session.map(|id| redact(&id, rules)),
         "role": role.name(),
@@ -138,12 +139,12 @@ fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
         "duplicate_lines": reading.duplicate_lines,
         "oversized_lines": reading.oversized_lines,
         "compacts": {
-            "manual": facts.prompts.compactions_manual.count(),
-            "auto": facts.prompts.compactions_auto.count(),
+            "manual": known("compactions_manual", &facts.prompts.compactions_manual),
+            "auto": known("compactions_auto", &facts.prompts.compactions_auto),
         },
         "api_errors": {
-            "retry": facts.tokens.api_errors_retried.count(),
-            "final": facts.tokens.api_errors_final.count(),
+            "retry": known("api_errors_retried", &facts.tokens.api_errors_retried),
+            "final": known("api_errors_final", &facts.tokens.api_errors_final),
         },
     });
     let rest = if let Value::Object(rest) = rest { rest } else { Map::new() };
