@@ -26,6 +26,7 @@ use hotwash_engine::net::http::Network;
 use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
 use hotwash_engine::stores::{Row, Store};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,17 +91,18 @@ pub(crate) fn judge(
 ) -> Result<Option<Judged>, Failure> {
     let settings = &context.settings;
     if settings.judge.value.is_empty() {
-        return match dry_run {
-            true => Err(Failure::new("--dry-run shows what a model would be sent, and no model is asked")
-                .hint("name one, such as `--judge anthropic`")),
-            false => Ok(None),
-        };
+        if dry_run {
+            return Err(Failure::new("--dry-run shows what a model would be sent, and no model is asked")
+                .hint("name one, such as `--judge anthropic`"));
+        }
+        return Ok(None);
     }
     let stop = Arc::new(AtomicBool::new(false));
     let world = world(settings, Arc::clone(&stop))?;
-    let ledger = match settings.judge.value.iter().any(|named| named.backend == Way::AnthropicBatch) {
-        true => Some(StoredLedger::new(Store::open(&settings.store.value, Arc::clone(&run.rules))?)),
-        false => None,
+    let ledger = if settings.judge.value.iter().any(|named| named.backend == Way::AnthropicBatch) {
+        Some(StoredLedger::new(Store::open(&settings.store.value, Arc::clone(&run.rules))?))
+    } else {
+        None
     };
     let opened = settings
         .judge
@@ -384,13 +386,13 @@ fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &
 fn tell(report: &Report, opened: &[Opened<'_>], settings: &Settings) -> Exit {
     let mut line = format!("judged {}: {} answered", count(report.judged, "session"), count(report.calls, "question"));
     if report.cached > 0 {
-        line.push_str(&format!(", {} known from before", report.cached));
+        let _ = write!(line, ", {} known from before", report.cached);
     }
     if report.spent.0 > 0 {
-        line.push_str(&format!(", ${:.4} spent", report.spent.dollars()));
+        let _ = write!(line, ", ${:.4} spent", report.spent.dollars());
     }
     if report.unpriced > 0 {
-        line.push_str(&format!(", {} at an unknown price", report.unpriced));
+        let _ = write!(line, ", {} at an unknown price", report.unpriced);
     }
     screen::stderr(&format!("{line}\n"));
     let flags: Vec<String> = report.flagged.iter().map(|(flag, n)| format!("{flag} {n}")).collect();

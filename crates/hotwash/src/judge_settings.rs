@@ -92,7 +92,9 @@ pub(crate) fn shown(judges: &[Named]) -> String {
 
 /// Tasks by name. What one needs of another comes along.
 pub(crate) fn tasks(text: &str) -> Option<Vec<Task>> {
-    let task = |name: &str| Task::ALL.into_iter().find(|task| task.name() == name.trim());
+    // Topics are told apart while transcripts are read, by the offline judge alone.
+    let asked = [Task::Intent, Task::Outcome, Task::Quality];
+    let task = |name: &str| asked.into_iter().find(|task| task.name() == name.trim());
     let mut tasks: Vec<Task> = text.split(',').map(task).collect::<Option<_>>()?;
     if tasks.contains(&Task::Outcome) {
         tasks.push(Task::Intent);
@@ -141,6 +143,7 @@ mod tests {
         assert_eq!(tasks("quality"), Some(vec![Task::Quality]));
         assert_eq!(tasks("quality, intent,intent"), Some(vec![Task::Intent, Task::Quality]));
         assert_eq!(tasks("all"), None);
+        assert_eq!(tasks("topic"), None);
     }
 
     #[test]

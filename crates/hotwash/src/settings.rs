@@ -277,7 +277,7 @@ pub(crate) fn resolve(
             || None,
         )?,
         thresholds: layers.pick("thresholds", None, &[], judge_settings::thresholds, Vec::new)?,
-        opt_out: layers.pick("opt_out", None, &[], words_of, Vec::new)?,
+        opt_out: layers.pick("opt_out", None, &[], |text| Some(words_of(text)), Vec::new)?,
         share: layers.pick("share", None, &[], yes_or_no, || true)?,
         anthropic_url: layers
             .pick("anthropic_url", None, &[env::ANTHROPIC_BASE_URL], url, || "https://api.anthropic.com".into())?,
@@ -469,8 +469,8 @@ fn url(text: &str) -> Option<String> {
     (text.starts_with("https://") || text.starts_with("http://")).then(|| text.to_owned())
 }
 
-fn words_of(text: &str) -> Option<Vec<String>> {
-    Some(text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect())
+fn words_of(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 fn choice<T: ValueEnum>(text: &str) -> Option<T> {

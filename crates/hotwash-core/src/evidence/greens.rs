@@ -336,12 +336,15 @@ fn top(path: &str) -> &str {
     path.get(..at).unwrap_or(path)
 }
 
-/// Whether a command shows what was changed.
+/// Whether a command shows what was changed, and no more of it is done than shortening it.
 pub(super) fn shows_diff(command: &str) -> bool {
-    shell::segments(command).iter().any(|segment| {
-        segment.program() == Some("git")
-            && segment.arguments().iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "diff")
-    })
+    let segments = shell::segments(command);
+    let is_diff = |segment: &shell::Segment<'_>| {
+        let subcommand = segment.arguments().iter().find(|word| !word.starts_with('-'));
+        segment.program() == Some("git") && subcommand.is_some_and(|word| word == "diff")
+    };
+    let counts = |segment: &shell::Segment<'_>| matches!(segment.program(), Some("grep" | "rg" | "wc" | "awk"));
+    segments.iter().any(is_diff) && !segments.iter().any(counts)
 }
 
 fn ran(origin: &Origin<'_>, call: &OpenCall, status: Status, body: &str) -> Ran {
@@ -373,9 +376,10 @@ fn ran(origin: &Origin<'_>, call: &OpenCall, status: Status, body: &str) -> Ran 
     Ran {
         command: xxh3_64(command.text.trim().as_bytes()),
         output: xxh3_64(without_times(body).as_bytes()),
-        checks: match command.runs.is_empty() {
-            true => !shell::read_only(&command.text) && !command.commits && !body.trim().is_empty(),
-            false => worst.is_some(),
+        checks: if command.runs.is_empty() {
+            !shell::read_only(&command.text) && !command.commits && !body.trim().is_empty()
+        } else {
+            worst.is_some()
         },
         mutates: command.mutates_files,
         commits: command.commits,
@@ -434,7 +438,7 @@ fn weakens(outcome: &Outcome<'_>, asked: Option<&Asked>) -> bool {
     let inverted = || {
         of('-').filter(|line| ASSERTS.iter().any(|word| line.contains(word))).any(|old| {
             let plain = uninverted(old);
-            of('+').any(|new| (new.len() != old.len() || new != old) && uninverted(new) == plain && new != old)
+            of('+').any(|new| new != old && uninverted(new) == plain)
         })
     };
     skips('+') > skips('-') || asserts('-') > asserts('+') || inverted()

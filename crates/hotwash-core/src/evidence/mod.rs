@@ -62,6 +62,8 @@ pub struct Shown {
     pub words: Redacted<String>,
     /// It belongs to this part; else it came along as context.
     pub owned: bool,
+    /// Something was done or came of it: a call, a result. Else it is words of somebody, and those are claims.
+    pub done: bool,
 }
 
 /// A place where a session's text speaks to its judge.
@@ -118,7 +120,7 @@ impl Evidence {
         let redact = |words: &str| crate::redaction::redact(words, &rules);
         let line = |(id, words): &(u32, &str)| format!("[e{id}] {words}\n");
         let text: String = events.iter().map(line).collect();
-        let show = |(id, words): &(u32, &str)| (EventId(*id), Shown { words: redact(words), owned: true });
+        let show = |(id, words): &(u32, &str)| (EventId(*id), Shown { words: redact(words), owned: true, done: true });
         let alarm = |(id, words): &(u32, &str)| Alarm { event: EventId(*id), words: redact(words) };
         Evidence {
             tokens: text.len() / 4,

@@ -30,7 +30,10 @@ enum Sign {
 
 impl Row {
     fn new(sign: Sign, text: &str) -> Row {
-        Row { sign, hash: xxh3_64(text.as_bytes()), text: text.into() }
+        // Patches are recorded with two spaces for each tab.
+        let hash =
+            if text.contains('\t') { xxh3_64(text.replace('\t', "  ").as_bytes()) } else { xxh3_64(text.as_bytes()) };
+        Row { sign, hash, text: text.into() }
     }
 }
 
@@ -339,6 +342,14 @@ mod tests {
     }
 
     #[test]
+    fn a_tab_is_as_good_as_the_spaces_that_stand_for_it() {
+        let mut net = Net::default();
+        net.write("if x {\n\tone()\n}\n", true);
+        net.patch(" if x {|-  one()|+  two()| }".split('|'));
+        assert_eq!(net.content().as_deref(), Some("if x {\n  two()\n}\n"));
+    }
+
+    #[test]
     fn one_patch_may_bridge_two() {
         let net = net(&[" a|-b|+B| c", " d|-e|+E| f", " B| c| d|-E|+5"]);
         assert_eq!(net.diff().replace('\n', "|"), " a|-b|+B| c| d|-e|+5| f|");
@@ -367,7 +378,7 @@ mod tests {
                 if lines.is_empty() { break; }
             }
             if !lines.is_empty() {
-                prop_assert_eq!(net.content().unwrap(), lines.iter().map(|line| format!("{line}\n")).collect::<String>());
+                prop_assert_eq!(net.content().unwrap(), lines.join("\n") + "\n");
             }
         }
     }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// Files changed so far.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    files: Vec<File>,
+    all: Vec<File>,
     places: HashMap<String, usize>,
     /// Files that commands name as written, with the command.
     by_shell: Vec<(EventId, Vec<String>)>,
@@ -60,10 +60,10 @@ impl Files {
     /// A change that worked. Gives the number of the file.
     pub(super) fn changed(&mut self, path: &str, change: Option<&Change<'_>>, asked: &Asked, id: EventId) -> usize {
         let number = *self.places.entry(path.to_owned()).or_insert_with(|| {
-            self.files.push(File { path: path.to_owned(), ..File::default() });
-            self.files.len() - 1
+            self.all.push(File { path: path.to_owned(), ..File::default() });
+            self.all.len() - 1
         });
-        let Some(file) = self.files.get_mut(number) else { return number };
+        let Some(file) = self.all.get_mut(number) else { return number };
         file.events.push(id);
         file.fate = None;
         match change {
@@ -94,7 +94,7 @@ impl Files {
                 Deed::Discard(path) => self.ends(&path, Fate::PutBack, id),
                 Deed::DiscardAll => {
                     let changed: Vec<String> =
-                        self.files.iter().filter(|file| !file.net.created).map(|file| file.path.clone()).collect();
+                        self.all.iter().filter(|file| !file.net.created).map(|file| file.path.clone()).collect();
                     for path in changed {
                         self.ends(&path, Fate::PutBack, id);
                     }
@@ -107,7 +107,7 @@ impl Files {
     }
 
     fn ends(&mut self, path: &str, fate: Fate, id: EventId) {
-        let Some(file) = self.places.get(path).and_then(|number| self.files.get_mut(*number)) else { return };
+        let Some(file) = self.places.get(path).and_then(|number| self.all.get_mut(*number)) else { return };
         // What was committed is not put back by that.
         let kept = self.committed.is_some_and(|commit| file.events.last().is_some_and(|last| *last < commit));
         if fate == Fate::PutBack && kept {
@@ -143,7 +143,7 @@ impl Files {
                 fate: file.fate,
             }
         };
-        self.files.into_iter().map(produced).collect()
+        self.all.into_iter().map(produced).collect()
     }
 }
 
@@ -162,7 +162,7 @@ fn written(command: &str) -> Vec<String> {
                 files.extend(operands().skip(1));
             }
             Some("tee") => files.extend(operands()),
-            Some("mv" | "cp") => files.extend(operands().last()),
+            Some("mv" | "cp") => files.extend(operands().next_back()),
             _ => {}
         }
     }

@@ -158,6 +158,8 @@ impl<'r> Recorder<'r> {
             _ => KEPT,
         };
         let (text, chars) = self.words(event.origin.id, raw, kept);
+        // What the client says is not the session's own, and is not missed.
+        let chars = if matches!(what, What::Note(_)) { text.as_str().chars().count() } else { chars };
         let by_subagent = event.origin.sidechain;
         Item { id: event.origin.id, turn: self.turn, what, text, chars, class, by_subagent }
     }
@@ -188,7 +190,7 @@ impl<'r> Recorder<'r> {
                 self.queued.push((hash(&words), item));
             }
             Kind::Command { name, .. } => {
-                self.push(event, What::Person("ran the command"), &name.to_str(), Class::Words)
+                self.push(event, What::Person("ran the command"), &name.to_str(), Class::Words);
             }
             Kind::Bang(text) => self.push(event, What::Person("ran in the shell"), &text.to_str(), Class::Words),
             Kind::Interrupt => self.push(event, What::Person("stopped the agent"), "", Class::Words),
@@ -229,10 +231,7 @@ impl<'r> Recorder<'r> {
         let words = input::words(call, &parsed, asked.as_ref(), &short);
         let tool = shown(&open.name, self.rules);
         let what = What::Call { tool, file: None, result: None, message: open.message };
-        let class = match open.command.mutates_files {
-            true => Class::Produced,
-            false => Class::Words,
-        };
+        let class = if open.command.mutates_files { Class::Produced } else { Class::Words };
         self.open.insert(open.key, (self.items.len(), asked));
         self.push(event, what, &words, class);
         self.log.called(open);
@@ -351,7 +350,7 @@ impl<'r> Recorder<'r> {
         let last_edit = facts.edits.edit_calls_ok.0.last().copied();
         let after = |at: &usize| self.items.get(*at).is_some_and(|item| Some(item.id) > last_edit);
         runs.extend(self.last_run.filter(after));
-        runs.extend(self.diff);
+        runs.extend(self.diff.filter(|at| last_edit.is_some() && after(at)));
         runs.sort_unstable();
         runs.dedup();
         runs

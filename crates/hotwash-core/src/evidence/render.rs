@@ -232,42 +232,44 @@ impl Record {
     /// The events that a view shows, with all their words.
     fn shown(&self, view: &View) -> BTreeMap<EventId, Shown> {
         let mut events: BTreeMap<EventId, Shown> = BTreeMap::new();
-        let mut show = |id: EventId, words: &Redacted<String>, owned: bool| match events.get_mut(&id) {
+        let is_done = |item: &Item| matches!(item.what, What::Call { .. } | What::Result { .. });
+        let mut show = |id: EventId, words: &Redacted<String>, owned: bool, done: bool| match events.get_mut(&id) {
             Some(shown) => {
                 let mut both = Compose::new();
                 both.words(&shown.words).own("\n").words(words);
                 shown.words = both.finish();
                 shown.owned |= owned;
+                shown.done |= done;
             }
             None => {
-                events.insert(id, Shown { words: words.clone(), owned });
+                events.insert(id, Shown { words: words.clone(), owned, done });
             }
         };
         let single = view.part.of == 1;
         for at in view.requests.iter().filter(|at| !view.timeline.contains(at)) {
             if let Some(item) = self.items.get(*at) {
-                show(item.id, &item.text, single);
+                show(item.id, &item.text, single, is_done(item));
             }
         }
         for at in view.timeline.clone() {
             if let Some(item) = self.items.get(at) {
-                show(item.id, &item.text, view.owned.contains(&at));
+                show(item.id, &item.text, view.owned.contains(&at), is_done(item));
             }
         }
         if view.ending || !view.facts {
             for item in &self.undelivered {
-                show(item.id, &item.text, true);
+                show(item.id, &item.text, true, is_done(item));
             }
         }
         if view.ending {
             for at in self.runs.iter().chain(&self.answer).filter(|at| !view.timeline.contains(at)) {
                 if let Some(item) = self.items.get(*at) {
-                    show(item.id, &item.text, true);
+                    show(item.id, &item.text, true, is_done(item));
                 }
             }
             for file in &self.files {
                 if let Some(last) = file.events.last() {
-                    show(*last, &file.text, true);
+                    show(*last, &file.text, true, true);
                 }
             }
         }

@@ -1,6 +1,7 @@
 use super::super::testing::{record_of, text_of};
 use super::*;
 use proptest::prelude::*;
+use std::fmt::Write as _;
 
 const STORY: &str = "
     e1 user  fix the parser\\nand test it
@@ -137,12 +138,12 @@ fn long_session(turns: &[(usize, usize)]) -> String {
         id
     };
     for (calls, length) in turns {
-        story += &format!("e{} user  go on\n", next());
+        writeln!(story, "e{} user  go on", next()).unwrap();
         for call in 0..*calls {
-            story += &format!("e{} {}Bash  ./run {call}\n", next(), if call % 3 == 1 { "&" } else { "" });
+            writeln!(story, "e{} {}Bash  ./run {call}", next(), if call % 3 == 1 { "&" } else { "" }).unwrap();
             if call % 3 != 0 {
                 let result = next();
-                story += &format!("e{result} ok {}\n", "abc ".repeat(*length));
+                writeln!(story, "e{result} ok {}", "abc ".repeat(*length)).unwrap();
             }
         }
     }

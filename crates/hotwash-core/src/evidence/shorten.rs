@@ -48,7 +48,8 @@ const CLASSES: [Class; 10] = [
 pub(super) struct Caps([usize; CLASSES.len()]);
 
 /// No piece shows more than that, however much room there is.
-const FIRST: [usize; CLASSES.len()] = [16_000, 6_000, 24_000, 24_000, 40_000, 40_000, 200_000, 400_000, 60_000, 60_000];
+const FIRST: [usize; CLASSES.len()] =
+    [30_000, 10_000, 40_000, 40_000, 40_000, 40_000, 200_000, 400_000, 60_000, 60_000];
 
 /// How far classes are shortened in a first round, and in a second.
 const FLOORS: [[usize; CLASSES.len()]; 2] =

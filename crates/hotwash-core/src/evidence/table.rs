@@ -17,11 +17,11 @@ pub(super) fn table(facts: &Facts, files: &[Produced], greens: &[Green]) -> Reda
     let mode = if transcript.headless { "headless (nobody in front of it)" } else { "interactive, as far as recorded" };
     out.own("run: ").own(mode).own("\n");
     out.own("turns ").plain(prompts.turns).own(", tool calls ").plain(tools.tool_calls);
-    out.own(", failed ").plain(tools.tool_errors.count() as u64);
+    out.own(", failed ").plain(tools.tool_errors.count());
     cite(&mut out, &tools.tool_errors.0);
     out.own("\n");
     let (added, removed) = files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
-    out.own("edits that worked ").plain(edits.edit_calls_ok.count() as u64).own(", files ").plain(edits.files_edited);
+    out.own("edits that worked ").plain(edits.edit_calls_ok.count()).own(", files ").plain(edits.files_edited);
     out.own(" (new: ").plain(edits.files_created).own("), net lines +").plain(added).own(" −").plain(removed).own("\n");
     runs(&mut out, facts);
     out.own("green run after the last source change: ").own(match verification.verified {
@@ -62,7 +62,7 @@ pub(super) fn table(facts: &Facts, files: &[Produced], greens: &[Green]) -> Reda
 
 fn cited(out: &mut Compose, words: &'static str, events: &Cited) {
     if !events.is_empty() {
-        out.own(words).own(": ").plain(events.count() as u64);
+        out.own(words).own(": ").plain(events.count());
         cite(out, &events.0);
         out.own("\n");
     }

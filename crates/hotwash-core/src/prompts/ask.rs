@@ -52,7 +52,7 @@ impl Fixed {
 /// A hash of all templates and of what they ask for: two runs under the same one can be compared.
 pub fn version(rubric: &Rubric) -> String {
     let schemas = [schema::topic(), schema::intent(), schema::outcome()].map(|schema| schema.to_string());
-    let words = [TOPIC, INTENT, OUTCOME, QUALITY].map(|template| template.words());
+    let words = [TOPIC, INTENT, OUTCOME, QUALITY].map(Template::words);
     let mut parts: Vec<&str> = words.iter().flatten().copied().collect();
     parts.extend(schemas.iter().map(String::as_str));
     let rubric = rubric.hash();

@@ -22,6 +22,7 @@ impl Compose {
     }
 
     /// Something that has no words of anybody in it: a number, an event's id, a name of ours.
+    #[expect(clippy::needless_pass_by_value, reason = "numbers and ids are written as they are")]
     pub fn plain(&mut self, value: impl Plain) -> &mut Compose {
         // Writing to a string cannot fail.
         let _ = write!(self.0, "{value}");

@@ -133,7 +133,8 @@ impl Marker {
     pub fn mark(&self, text: &str) -> Mark {
         let inner = Sha256::new().chain_update(self.0).chain_update(b"mark").chain_update(text).finalize();
         let outer = Sha256::new().chain_update(self.0).chain_update(inner).finalize();
-        Mark(outer.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+        let digits = outer.iter().take(16).flat_map(|byte| [byte >> 4, byte & 15]);
+        Mark(digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect())
     }
 }
 

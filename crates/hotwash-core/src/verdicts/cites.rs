@@ -14,6 +14,8 @@ pub struct Cite {
     pub event: EventId,
     /// What it says.
     pub quote: String,
+    /// Something was done there, or came of it; else it is somebody's words.
+    pub done: bool,
 }
 
 /// The citation, if the event belongs to the evidence and the quote is in it.
@@ -21,7 +23,7 @@ pub(super) fn check(evidence: &Evidence, event: &str, quote: &str) -> Option<Cit
     let id: EventId = event.trim().trim_matches(|c| matches!(c, '[' | ']' | '`' | '"')).parse().ok()?;
     let shown = evidence.event(id).filter(|shown| shown.owned)?;
     let words = normal(shown.words.as_str());
-    contains(&words, quote).then(|| Cite { event: id, quote: quote.to_owned() })
+    contains(&words, quote).then(|| Cite { event: id, quote: quote.to_owned(), done: shown.done })
 }
 
 fn contains(words: &str, quote: &str) -> bool {

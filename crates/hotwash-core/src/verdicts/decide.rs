@@ -193,6 +193,12 @@ fn open(
         let doubt = verdict.doubts.first().map_or_else(|| summary(verdict), Clone::clone);
         return Ruling::undecided(reason(format!("the judge is not sure enough: {doubt}"), Vec::new()));
     }
+    // Words are claims. Where something was to be changed, the judge must have seen something that was done.
+    let seen = verdict.criteria.iter().filter(|one| one.criterion.required).flat_map(|one| &one.cites);
+    if evidence == Evidence::Silent && intent.intent.needs_change() && !seen.into_iter().any(|cite| cite.done) {
+        let text = "all that the judge cites is somebody's words, which are claims and no evidence";
+        return Ruling::undecided(reason(text, met(verdict)));
+    }
     Ruling { goal: Goal::Complete, evidence, reasons: vec![reason(summary(verdict), met(verdict))] }
 }
 

@@ -30,7 +30,7 @@ fn open(intent: Intent) -> Outcome {
 }
 
 fn cite(event: u32) -> Cite {
-    Cite { event: EventId(event), quote: "something that was said".into() }
+    Cite { event: EventId(event), quote: "something that was said".into(), done: true }
 }
 
 /// A criterion for each letter: `m`et, `u`nmet, `n`ot met but without a citation, `?`; in capitals where not required.

@@ -14,7 +14,6 @@ use hotwash_core::rubric::Critic;
 use hotwash_core::scores::{Flag, Grade, Unscored};
 use hotwash_core::sessions::{SessionId, Timestamp};
 use hotwash_core::verdicts::{IntentVerdict, OutcomeVerdict, QualityVerdict, Reading, combine, decide, second};
-use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
 /// A question to a model.
@@ -237,13 +236,11 @@ impl<'s> Case<'s> {
     fn ready_in(&mut self, look: usize, asks: &mut Vec<Ask>) {
         if self.wants(Task::Outcome)
             && matches!(self.sights[look].outcome, Slot::Open)
-            && let Some(intent) = self.intended()
+            && let Some(intent) = self.intended().filter(|intent| intent.intent != Intent::None)
         {
-            if intent.intent != Intent::None {
-                let prompt = prompts::outcome(&self.whole, &intent, self.setup.rules);
-                asks.push(self.ask(look, Place::Outcome, prompt));
-                self.sights[look].outcome = Slot::Asked;
-            }
+            let prompt = prompts::outcome(&self.whole, &intent, self.setup.rules);
+            asks.push(self.ask(look, Place::Outcome, prompt));
+            self.sights[look].outcome = Slot::Asked;
         }
         if self.wants(Task::Quality) && self.sights[look].quality.is_empty() {
             for (critic, name) in self.critics().into_iter().enumerate() {
@@ -387,7 +384,7 @@ impl Case<'_> {
     /// Nothing is left to ask.
     pub(super) fn is_done(&self) -> bool {
         let may_look_again = self.sights.len() < self.setup.looks.len();
-        self.is_settled() && self.again.is_empty() && !(may_look_again && !self.doubts().is_empty())
+        self.is_settled() && self.again.is_empty() && (!may_look_again || self.doubts().is_empty())
     }
 
     /// Why a second look is worth its price.
@@ -447,13 +444,13 @@ impl Case<'_> {
         let critics = self.critics();
         let verdicts: Vec<QualityVerdict> = (0..self.chunks.len())
             .map(|chunk| {
-                let of_critic = |(critic, slots): (&Option<&Critic>, &Vec<Slot<QualityVerdict>>)| {
+                let of_critic = |(critic, slots): (Option<&Critic>, &Vec<Slot<QualityVerdict>>)| {
                     let slot = slots.get(chunk)?;
                     let (why, reason) = slot.why().unwrap_or((Unscored::JudgeFailed, "nobody answered".into()));
-                    let nothing = || QualityVerdict::unscored(self.setup.rubric, *critic, why, &reason);
+                    let nothing = || QualityVerdict::unscored(self.setup.rubric, critic, why, &reason);
                     Some(slot.verdict().cloned().unwrap_or_else(nothing))
                 };
-                QualityVerdict::join(critics.iter().zip(&sight.quality).filter_map(of_critic))
+                QualityVerdict::join(critics.iter().copied().zip(&sight.quality).filter_map(of_critic))
             })
             .collect();
         let chunks: Vec<combine::Chunk<'_>> = self
@@ -548,12 +545,7 @@ fn agreed(grade: Option<Grade>, outcome: Option<Outcome>, setup: &Setup<'_>) -> 
 
 /// The hash of a question and of who is asked.
 fn id(prompt: &Prompt, judge: &str, model: &str) -> String {
-    let mut hash = Sha256::new();
-    for part in [prompt.hash().as_str(), judge, model] {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    hash.finalize().iter().take(24).map(|byte| format!("{byte:02x}")).collect()
+    super::hash(&[&prompt.hash(), judge, model])
 }
 
 /// What a failure of the judge makes of a dimension.

@@ -29,6 +29,7 @@ use hotwash_core::verdicts::Thresholds;
 use purse::Purse;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Changes with every change of what is made of the same answers.
@@ -119,11 +120,8 @@ impl Setup<'_> {
                 models.push(&look.small_model);
             }
         }
-        let mut hash = Sha256::new();
-        hash.update(prompts::version(self.rubric));
-        hash.update([u8::from(self.panel)]);
-        hash.update(format!("{:?}", self.thresholds));
-        let hash: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let panel = if self.panel { "panel" } else { "single" };
+        let hash = hash(&[&prompts::version(self.rubric), panel, &format!("{:?}", self.thresholds)]);
         Provenance {
             judge: judges.join(","),
             judge_version: VERSION.to_owned(),
@@ -327,6 +325,20 @@ fn record(store: &Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Record, 
         Vec::new()
     };
     Ok(Ok(recorder.finish(About { facts: row.session.facts.get(), subagents })))
+}
+
+/// A hash of some texts, in hexadecimal.
+fn hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().take(24).fold(String::with_capacity(48), |mut hex, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// Why a question is not asked any more: it might cost more than is left.

@@ -44,6 +44,7 @@ impl Purse {
     }
 
     /// A call is over: what it cost is spent, and nothing is set aside for it any more.
+    #[expect(clippy::needless_pass_by_value, reason = "what is settled is gone")]
     pub fn settle(&mut self, reserved: Reserved, cost: Spent) {
         self.reserved = Picodollars(self.reserved.0.saturating_sub(reserved.0.0));
         match cost {

@@ -87,6 +87,16 @@ fn cites(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
+        // A file that was made or changed, which its last event stands for.
+        if let Some(id) =
+            line.strip_prefix("## ").and_then(|head| head.rsplit(' ').next()).filter(|id| id.starts_with('e'))
+        {
+            let quote: String = lines.peek().copied().unwrap_or_default().trim().chars().take(60).collect();
+            if quote.chars().count() >= 12 {
+                found.push((id.to_owned(), quote));
+            }
+            continue;
+        }
         let Some((id, rest)) = line.strip_prefix('[').and_then(|line| line.split_once("] ")) else { continue };
         if !id.starts_with('e') {
             continue;

@@ -96,7 +96,7 @@ fn a_dry_run_prints_the_bytes_that_are_sent() {
     assert!(egress(&home).is_empty());
     assert!(words(&dry.stderr).contains("nothing was sent: anthropic judges # of"), "{}", words(&dry.stderr));
     let text = String::from_utf8(dry.stdout).unwrap();
-    let hash = |text: &str| Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hash = |text: &str| Sha256::digest(text).iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
     let mut shown: Vec<String> = text
         .split("==> ")
         .skip(1)

@@ -85,7 +85,7 @@ fn transcript(number: usize, text: &str) -> String {
         if !extra.is_null() {
             record["toolUseResult"] = extra;
         }
-        lines.push_str(&format!("{record}\n"));
+        lines = format!("{lines}{record}\n");
     };
     let user = |text: &str| json!({ "role": "user", "content": text });
     let call = |n: usize, name: &str, input: serde_json::Value| {

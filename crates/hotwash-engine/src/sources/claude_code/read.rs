@@ -73,7 +73,6 @@ pub struct Transcript {
 /// Which decoder reads the lines, with what it remembers of those before. Only Claude Code's forgets nothing that counts
 /// when it is put away.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one per transcript")]
 enum Decoder {
     ClaudeCode(Memory),
     Langfuse(Box<langfuse::decode::Memory>),

@@ -1,7 +1,7 @@
 //! From rows of Langfuse to our events.
 //!
 //! The one place that knows what agents write there: Langfuse's plugin for Claude Code in both generations, Claude Code's
-//! own OpenTelemetry spans, the plugins for Codex and OpenCode, and applications that record generations and tools.
+//! own OpenTelemetry spans, the plugins for Codex and `OpenCode`, and applications that record generations and tools.
 
 use super::row::Row;
 use super::{As, lost, said, tools};
@@ -385,7 +385,7 @@ impl Memory {
         let mut text = said::plain(&output);
         let by_level = row.text("level") == "ERROR";
         if text.is_empty() && by_level {
-            text = row.text("statusMessage").to_owned();
+            row.text("statusMessage").clone_into(&mut text);
         }
         let flag = |names: &[&str]| row.noted(names).and_then(Value::as_bool);
         let noted = flag(&["is_error", "claude.is_error"]).or_else(|| flag(&["success"]).map(|worked| !worked));

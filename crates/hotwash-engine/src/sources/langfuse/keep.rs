@@ -19,7 +19,7 @@ const LEFT_MS: i64 = 3_600_000;
 /// Where the sessions of a project are kept.
 #[derive(Clone, Debug)]
 pub struct Folder {
-    folder: PathBuf,
+    place: PathBuf,
     host: String,
     project: String,
 }
@@ -27,23 +27,23 @@ pub struct Folder {
 impl Folder {
     /// Beside a store.
     pub fn beside(store: &Path, host: &str, project: &str) -> Folder {
-        let folder = store.parent().unwrap_or(Path::new("")).join("langfuse").join(name(host)).join(name(project));
-        Folder { folder, host: host.to_owned(), project: project.to_owned() }
+        let place = store.parent().unwrap_or(Path::new("")).join("langfuse").join(name(host)).join(name(project));
+        Folder { place, host: host.to_owned(), project: project.to_owned() }
     }
 
     /// The file of a session.
     pub fn file(&self, session: &str) -> PathBuf {
-        self.folder.join(name(session) + ENDING)
+        self.place.join(name(session) + ENDING)
     }
 
     /// Where something about a session may be noted that is no part of it.
     pub fn note(&self, session: &str) -> PathBuf {
-        self.folder.join(name(session) + ".pulled")
+        self.place.join(name(session) + ".pulled")
     }
 
     /// The files of a session: its own first, then those of its subagents, by name.
     pub fn files(&self, session: &str) -> Vec<PathBuf> {
-        let agents = fs::read_dir(self.folder.join(name(session)));
+        let agents = fs::read_dir(self.place.join(name(session)));
         let mut files: Vec<PathBuf> = agents.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         files.retain(|file| file.as_os_str().as_encoded_bytes().ends_with(ENDING.as_bytes()));
         files.sort();
@@ -56,7 +56,7 @@ impl Folder {
 
     /// Removes what runs that were killed have left behind.
     pub fn tidy(&self, now: Timestamp) {
-        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(&self.place).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let unfinished = [&b".rows"[..], b".new"].iter().any(|end| name.as_encoded_bytes().ends_with(end));
             let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
@@ -70,8 +70,8 @@ impl Folder {
 
     /// Begins to collect the rows of a session.
     pub fn collect(&self, session: &str) -> io::Result<Collected<'_>> {
-        fs::create_dir_all(&self.folder)?;
-        let path = self.folder.join(format!("{}.{}.rows", name(session), std::process::id()));
+        fs::create_dir_all(&self.place)?;
+        let path = self.place.join(format!("{}.{}.rows", name(session), std::process::id()));
         let file = File::options().create(true).truncate(true).read(true).write(true).open(&path)?;
         let (session, rows) = (session.to_owned(), BufWriter::new(file));
         Ok(Collected { folder: self, session, path, rows, size: 0, entries: Vec::new(), strange: 0 })
@@ -118,7 +118,7 @@ impl Collected<'_> {
         self.rows.flush()?;
         let Arranged { main, agents } = arrange(&self.entries);
         let mut changed = false;
-        let folder = self.folder.folder.join(name(&self.session));
+        let folder = self.folder.place.join(name(&self.session));
         if !agents.is_empty() {
             fs::create_dir_all(&folder)?;
         }

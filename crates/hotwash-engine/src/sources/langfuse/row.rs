@@ -92,8 +92,8 @@ impl Row {
 
     /// Tokens; none where nobody counted them.
     pub(super) fn usage(&self) -> Option<Usage> {
-        let details = ["usageDetails", "usage"].into_iter().filter_map(|name| self.0.get(name));
-        let mut usage = details.filter_map(|details| usage_of(&|name| details.get(name), details)).next();
+        let mut details = ["usageDetails", "usage"].into_iter().filter_map(|name| self.0.get(name));
+        let mut usage = details.find_map(|details| usage_of(&|name| details.get(name), details));
         if usage.is_none() {
             usage = self.0.get("metadata").and_then(|metadata| usage_of(&|name| self.noted(&[name]), metadata));
         }

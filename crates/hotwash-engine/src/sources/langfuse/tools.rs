@@ -6,7 +6,7 @@ use hotwash_core::sessions::Tool;
 use hotwash_core::text::Text;
 use serde_json::Value;
 
-/// A tool by its name, as Claude Code, Codex or OpenCode call it.
+/// A tool by its name, as Claude Code, Codex or `OpenCode` call it.
 pub(super) fn tool(name: &str) -> Tool {
     match decode::tool(Text::plain(name)) {
         Tool::Other => {}
