@@ -4,8 +4,9 @@ use super::ENDING;
 use super::arrange::{Arranged, Entry, Line, What, arrange};
 use hotwash_core::sessions::Timestamp;
 use serde_json::json;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
@@ -70,7 +71,7 @@ impl Folder {
 
     /// Begins to collect the rows of a session.
     pub fn collect(&self, session: &str) -> io::Result<Collected<'_>> {
-        fs::create_dir_all(&self.place)?;
+        private(&self.place)?;
         let path = self.place.join(format!("{}.{}.rows", name(session), std::process::id()));
         let file = File::options().create(true).truncate(true).read(true).write(true).open(&path)?;
         let (session, rows) = (session.to_owned(), BufWriter::new(file));
@@ -120,7 +121,7 @@ impl Collected<'_> {
         let mut changed = false;
         let folder = self.folder.place.join(name(&self.session));
         if !agents.is_empty() {
-            fs::create_dir_all(&folder)?;
+            private(&folder)?;
         }
         for (agent, lines) in &agents {
             changed |= self.write(&folder.join(format!("agent-{}{ENDING}", name(agent))), lines, Some(agent))?;
@@ -197,6 +198,11 @@ fn hash(path: &Path) -> Option<u64> {
             read => hash.update(&bytes[..read]),
         }
     }
+}
+
+/// Makes a folder that nobody else looks into: what agents and people said is in it.
+fn private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// A name that any file system takes, made of an id that may hold anything. Ids that differ keep different names.

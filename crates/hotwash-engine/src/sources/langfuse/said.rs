@@ -224,7 +224,7 @@ mod tests {
             json!({"messages": [{"role": "user", "content": "x"}, {"role": "tool", "tool_call_id": "c1", "content": "a.rs"}]}),
             json!([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "a.rs"}]}]),
         ] {
-            assert_eq!(results(&input), [ok.clone()], "{input}");
+            assert_eq!(results(&input), std::slice::from_ref(&ok), "{input}");
         }
     }
 }
