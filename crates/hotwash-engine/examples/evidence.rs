@@ -7,6 +7,7 @@ use hotwash_core::redaction::Rules;
 use hotwash_core::rubric::Chunks;
 use hotwash_core::sessions::Pieces;
 use hotwash_core::sessions::topic::ByWords;
+use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::claude_code::read::{Window, lines};
 use std::fs::File;
 use std::io;
@@ -19,7 +20,7 @@ fn main() -> io::Result<()> {
     let rules = Rules::default();
     let mut recorder = Recorder::new(&rules);
     let mut pieces = Pieces::whole();
-    lines(&mut File::open(path)?, &mut Window::default(), &[(1, u32::MAX)], &mut |event| {
+    lines(Agent::of(path.as_ref()), &mut File::open(path)?, &mut Window::default(), &[(1, u32::MAX)], &mut |event| {
         recorder.event(event);
         pieces.event(event, &ByWords);
     })?;

@@ -115,6 +115,8 @@ pub(crate) enum Command {
     /// Look at rubrics
     #[command(subcommand)]
     Rubric(Rubric),
+    /// Put grades into Langfuse, and read back what people say of sessions there
+    Langfuse(Langfuse),
     /// Remove sessions from the store and the archive
     Forget(Forget),
     /// Show every setting and where it comes from
@@ -138,8 +140,11 @@ Examples:
   hotwash score --judge anthropic --dry-run what a model would be sent, and the bill
   hotwash score --judge claude-cli --max-usd 1
   hotwash score --judge files --judge-dir q questions as files, for anybody to answer
+  hotwash score --sink langfuse             the grades in Langfuse too
+  hotwash score --source langfuse           sessions that agents recorded in Langfuse
+  hotwash score --source langfuse --since 30d --tag claude-code --sample 50
 
-Nothing leaves this machine unless a judge is named; then only redacted text does.
+Nothing leaves this machine unless a judge or a sink is named; then only redacted text does.
 The JSON is described in docs/json.md.")]
 pub(crate) struct Score {
     /// Transcripts, folders of them, or - for stdin [default: your sources]
@@ -160,6 +165,194 @@ pub(crate) struct Score {
     pub(crate) fail_under: Option<f64>,
     #[command(flatten)]
     pub(crate) judging: Judging,
+    /// Take sessions from here instead of transcripts; those scored before are left out unless they went on
+    #[arg(long, value_name = "WHERE", conflicts_with = "paths", help_heading = "Langfuse")]
+    pub(crate) source: Option<Source>,
+    #[command(flatten)]
+    pub(crate) pulling: Pulling,
+    /// Put the grades somewhere else too; sessions that a model judged from another machine are not judged again
+    #[arg(long, value_name = "WHERE", help_heading = "Langfuse")]
+    pub(crate) sink: Option<Sink>,
+    #[command(flatten)]
+    pub(crate) attaching: Attaching,
+    #[command(flatten)]
+    pub(crate) langfuse: LangfuseAccess,
+}
+
+/// Where sessions come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Source {
+    /// What agents recorded in Langfuse; --since counts back from now.
+    Langfuse,
+}
+
+/// Which sessions are taken from Langfuse.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Langfuse")]
+pub(crate) struct Pulling {
+    /// Only sessions of this user
+    #[arg(long, value_name = "ID", requires = "source")]
+    pub(crate) user: Option<String>,
+    /// Only sessions with this tag; may be given several times
+    #[arg(long, value_name = "TAG", requires = "source")]
+    pub(crate) tag: Vec<String>,
+    /// Only sessions of this environment; may be given several times
+    #[arg(long, value_name = "NAME", requires = "source")]
+    pub(crate) environment: Vec<String>,
+    /// Only this session, by Langfuse's id
+    #[arg(long, value_name = "ID", requires = "source")]
+    pub(crate) session: Option<String>,
+    /// Only sessions with at least so many traces [default: 3; 1 with --session]
+    #[arg(long, value_name = "N", requires = "source")]
+    pub(crate) min_traces: Option<usize>,
+    /// Only so many of them, picked at random but always the same
+    #[arg(long, value_name = "N", requires = "source")]
+    pub(crate) sample: Option<usize>,
+    /// Also sessions that were scored before
+    #[arg(long, requires = "source")]
+    pub(crate) rescore: bool,
+}
+
+/// Where grades go besides the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sink {
+    /// Scores in Langfuse.
+    Langfuse,
+}
+
+/// Where Langfuse is, and the keys to it.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Langfuse")]
+pub(crate) struct LangfuseAccess {
+    /// Where Langfuse is; LANGFUSE_HOST says the same [default: https://cloud.langfuse.com]
+    #[arg(long, value_name = "URL")]
+    pub(crate) langfuse_host: Option<String>,
+    /// The project's public key; better in LANGFUSE_PUBLIC_KEY
+    #[arg(long, value_name = "KEY")]
+    pub(crate) langfuse_public_key: Option<String>,
+    /// The project's secret key; better in LANGFUSE_SECRET_KEY, where nobody sees it
+    #[arg(long, value_name = "KEY")]
+    pub(crate) langfuse_secret_key: Option<String>,
+}
+
+/// What scores in Langfuse are attached to, and which.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Langfuse")]
+pub(crate) struct Attaching {
+    /// Attach scores to Langfuse's session, or to its first trace [default: the session, where ours is all of it]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) attach: Option<AttachTo>,
+    /// Outcomes too: substance, intent, goal_complete, rework, crushed
+    #[arg(long)]
+    pub(crate) prism: bool,
+}
+
+/// What scores are attached to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AttachTo {
+    /// The session.
+    Session,
+    /// Its first trace.
+    Trace,
+}
+
+/// `hotwash langfuse`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  export LANGFUSE_HOST=https://us.cloud.langfuse.com
+  export LANGFUSE_PUBLIC_KEY=pk-lf-... LANGFUSE_SECRET_KEY=sk-lf-...
+  hotwash langfuse doctor                 does it work?
+  hotwash langfuse setup                  the score configs of the rubric
+  hotwash score --sink langfuse           grade, and put the grades there
+  hotwash langfuse push --since 30d       the same for what is graded already
+  hotwash langfuse labels --json          what people say of sessions there
+  hotwash langfuse dataset                the same as a dataset of ground truth
+
+Only redacted words leave this machine, nothing of projects that opted out, and every request is in the
+log of what was sent. More in docs/langfuse.md.")]
+pub(crate) struct Langfuse {
+    #[command(flatten)]
+    pub(crate) access: LangfuseAccess,
+    #[command(subcommand)]
+    pub(crate) command: LangfuseCommand,
+}
+
+impl Langfuse {
+    /// Since when, where the command has a say in it.
+    pub(crate) fn since(&self) -> Option<&str> {
+        match &self.command {
+            LangfuseCommand::Push(push) => push.select.since.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// What to do with Langfuse.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LangfuseCommand {
+    /// Make the score configs of the rubric, or adopt those that are there
+    Setup {
+        /// Change those that differ
+        #[arg(long)]
+        force: bool,
+        /// Those of outcomes too
+        #[arg(long)]
+        prism: bool,
+        /// One JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write the grades of sessions; what is there already stays as it is
+    Push(LangfusePush),
+    /// List what people say of sessions
+    Labels(LangfuseLabels),
+    /// Keep what people say of sessions as a dataset of ground truth
+    Dataset {
+        #[command(flatten)]
+        labels: LangfuseLabels,
+        /// What it is called
+        #[arg(long, value_name = "NAME", default_value = hotwash_engine::sinks::langfuse::dataset::NAME)]
+        name: String,
+    },
+    /// Check host, keys, clock and configs, and write, read and delete a score
+    Doctor {
+        /// One JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `hotwash langfuse push`
+#[derive(Args, Debug)]
+pub(crate) struct LangfusePush {
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// Only this session, by the beginning of its id or of the agent's own; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Vec<String>,
+    #[command(flatten)]
+    pub(crate) attaching: Attaching,
+    /// Replace verdicts that are newer there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `hotwash langfuse labels`
+#[derive(Args, Debug)]
+pub(crate) struct LangfuseLabels {
+    /// Given since then: 24h, 30d, 2w, a date, or all
+    #[arg(long, value_name = "WHEN", default_value = "90d")]
+    pub(crate) since: String,
+    /// Annotations without an author too, which programs write
+    #[arg(long)]
+    pub(crate) unsigned: bool,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Judging by a model.

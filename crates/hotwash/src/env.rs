@@ -32,7 +32,11 @@ variables! {
     ANTHROPIC_BASE_URL = "ANTHROPIC_BASE_URL", "Where the Messages API is.";
     OPENAI_API_KEY = "OPENAI_API_KEY", "The key for --judge openai; local servers need none.";
     OPENAI_BASE_URL = "OPENAI_BASE_URL", "Where an endpoint is that speaks as OpenAI's does.";
-    HTTPS_PROXY = "HTTPS_PROXY", "The proxy that judges are reached through.";
+    LANGFUSE_HOST = "LANGFUSE_HOST", "Where Langfuse is, such as https://us.cloud.langfuse.com.";
+    LANGFUSE_BASE_URL = "LANGFUSE_BASE_URL", "The same, where LANGFUSE_HOST is not set.";
+    LANGFUSE_PUBLIC_KEY = "LANGFUSE_PUBLIC_KEY", "The public key of a project in Langfuse, pk-lf-...";
+    LANGFUSE_SECRET_KEY = "LANGFUSE_SECRET_KEY", "The secret key of that project, sk-lf-...";
+    HTTPS_PROXY = "HTTPS_PROXY", "The proxy that judges and Langfuse are reached through.";
     SINCE = "HOTWASH_SINCE", "How far back to look, such as 7d.";
     UTC = "HOTWASH_UTC", "Set to 1 to show times in UTC.";
     COLOR = "HOTWASH_COLOR", "auto, always or never.";

@@ -18,11 +18,11 @@ use hotwash_engine::judges::anthropic::{self, Anthropic};
 use hotwash_engine::judges::batches::{self, Batches};
 use hotwash_engine::judges::claude_cli::{self, ClaudeCli};
 use hotwash_engine::judges::files::Files;
-use hotwash_engine::judges::http::Network;
 use hotwash_engine::judges::openai::{self, OpenAi};
 use hotwash_engine::judges::{JudgeError, Key, Question, World};
 use hotwash_engine::judging::log::{EgressLog, StoredLedger};
 use hotwash_engine::judging::{self, Ask, Backend, Dockets, Estimate, Look, Report, Setup, Share};
+use hotwash_engine::net::http::Network;
 use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
 use hotwash_engine::stores::{Row, Store};
 use std::collections::BTreeMap;
@@ -206,7 +206,8 @@ impl hotwash_engine::judges::Live for Nobody {
     }
 }
 
-fn world(settings: &Settings, stop: Arc<AtomicBool>) -> Result<World, Failure> {
+/// What surrounds everything that is sent: a clock, and the log of it.
+pub(crate) fn world(settings: &Settings, stop: Arc<AtomicBool>) -> Result<World, Failure> {
     let path = settings.store.value.with_extension("egress.jsonl");
     let log = EgressLog::open(&path).map_err(|error| {
         Failure::new(format!("cannot write the log of what is sent, {}", path.display())).cause(words(&error))
@@ -449,18 +450,18 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
     });
 }
 
-/// What may reach a model.
-struct Sharing<'a> {
+/// What may leave this machine, to a model or to anybody else.
+pub(crate) struct Sharing<'a> {
     settings: &'a Settings,
     repositories: Repositories,
 }
 
 impl<'a> Sharing<'a> {
-    fn new(context: &'a Context<'_>) -> Sharing<'a> {
+    pub(crate) fn new(context: &'a Context<'_>) -> Sharing<'a> {
         Sharing { settings: &context.settings, repositories: Repositories::new(context.env) }
     }
 
-    fn allows(&self, row: &Row) -> bool {
+    pub(crate) fn allows(&self, row: &Row) -> bool {
         let Settings { share, opt_out, .. } = self.settings;
         let project = row.session.project.as_str();
         let folder: PathBuf = self.repositories.folder(project);

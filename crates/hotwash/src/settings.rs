@@ -2,7 +2,7 @@
 //!
 //! Below [`resolve`] nobody asks the environment anything.
 
-use crate::cli::{Color, Global, Judging};
+use crate::cli::{Color, Global, Judging, LangfuseAccess};
 use crate::env::{self, Environment};
 use crate::errors::Failure;
 use crate::judge_settings::{self, Named};
@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use hotwash_core::outcomes::Intent;
 use hotwash_core::prompts::Task;
 use hotwash_core::rubric::Rubric;
+use hotwash_engine::net::Key;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,12 @@ pub(crate) struct Settings {
     pub(crate) anthropic_url: Setting<String>,
     /// Where an endpoint is that speaks as OpenAI's does.
     pub(crate) openai_url: Setting<String>,
+    /// Where Langfuse is.
+    pub(crate) langfuse_host: Setting<String>,
+    /// The public key of a project there.
+    pub(crate) langfuse_public_key: Setting<Key>,
+    /// The secret key of that project.
+    pub(crate) langfuse_secret_key: Setting<Key>,
     /// How far back to look.
     pub(crate) since: Setting<String>,
     /// Times in UTC.
@@ -133,6 +140,9 @@ const KEYS: &[(&str, &str)] = &[
     ("share", "true or false"),
     ("anthropic_url", "a URL"),
     ("openai_url", "a URL"),
+    ("langfuse_host", "a URL"),
+    ("langfuse_public_key", "a key"),
+    ("langfuse_secret_key", "a key"),
     ("since", "24h, 7d, 2w, a date or all"),
     ("utc", "true or false"),
     ("color", "auto, always or never"),
@@ -158,18 +168,23 @@ const NOT_IN_A_PROJECT: &[&str] = &[
     "judge_price",
     "anthropic_url",
     "openai_url",
+    "langfuse_host",
+    "langfuse_public_key",
+    "langfuse_secret_key",
 ];
 
-/// Settles every setting. `judging` and `since` are flags of some commands only.
+/// Settles every setting. `judging`, `langfuse` and `since` are flags of some commands only.
 pub(crate) fn resolve(
     global: Global,
     judging: Judging,
+    langfuse: LangfuseAccess,
     since: Option<String>,
     env: &Environment,
 ) -> Result<Settings, Failure> {
     // No `..`: a new flag fails to compile until it is used.
     let Global { store, no_archive, jobs, rubric, example, utc, color, wide, no_pager } = global;
     let Judging { judge, dry_run: _, max_usd, judge_dir, tasks, panel, concurrency, judge_price } = judging;
+    let LangfuseAccess { langfuse_host, langfuse_public_key, langfuse_secret_key } = langfuse;
     let checked = |flag: &str, text: Option<String>, fits: &dyn Fn(&str) -> bool| match text {
         Some(text) if !fits(&text) => {
             let key = flag.trim_start_matches('-').replace('-', "_");
@@ -208,6 +223,7 @@ pub(crate) fn resolve(
     let folders = |text: &str| {
         Some(text.split(',').map(str::trim).filter(|folder| !folder.is_empty()).map(&expand).collect::<Vec<_>>())
     };
+    let key = |text: &str| Some(Key::new(text));
     let number = |text: &str| text.parse().ok().filter(|jobs| *jobs > 0);
 
     let data = env.xdg(env::XDG_DATA_HOME, ".local/share").unwrap_or_else(|| env.folder.clone());
@@ -267,6 +283,27 @@ pub(crate) fn resolve(
             .pick("anthropic_url", None, &[env::ANTHROPIC_BASE_URL], url, || "https://api.anthropic.com".into())?,
         openai_url: layers
             .pick("openai_url", None, &[env::OPENAI_BASE_URL], url, || "https://api.openai.com/v1".into())?,
+        langfuse_host: layers.pick(
+            "langfuse_host",
+            langfuse_host,
+            &[env::LANGFUSE_HOST, env::LANGFUSE_BASE_URL],
+            url,
+            || "https://cloud.langfuse.com".into(),
+        )?,
+        langfuse_public_key: layers.pick(
+            "langfuse_public_key",
+            langfuse_public_key.as_deref().map(Key::new),
+            &[env::LANGFUSE_PUBLIC_KEY],
+            key,
+            || Key::new(""),
+        )?,
+        langfuse_secret_key: layers.pick(
+            "langfuse_secret_key",
+            langfuse_secret_key.as_deref().map(Key::new),
+            &[env::LANGFUSE_SECRET_KEY],
+            key,
+            || Key::new(""),
+        )?,
         since: layers.pick("since", since, &[env::SINCE], text, || "7d".into())?,
         utc: layers.pick("utc", utc.then_some(true), &[env::UTC], yes_or_no, || false)?,
         color: layers.pick("color", color, &[env::COLOR], choice, || Color::Auto)?,

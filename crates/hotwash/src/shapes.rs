@@ -21,6 +21,7 @@ pub(crate) const VERSION: u32 = 1;
 pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
     let session = &row.session;
     let own = &session.facts.get().tokens;
+    let counted = session.facts.get().knows("tokens");
     let mut shape = json!({
         "id": session.id,
         "recorded_id": session.recorded,
@@ -34,8 +35,8 @@ pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
         "overall": row.grade.as_ref().map_or(Value::Null, |grade| overall(&grade.overall)),
         "scores": row.grade.as_ref().map_or_else(Vec::new, |grade| grade.scores.iter().map(score).collect()),
         "usage": {
-            "own": usage(&own.tokens, &own.cost_usd),
-            "with_subagents": usage(&row.with_subagents.tokens, &row.with_subagents.cost),
+            "own": usage(counted.then_some(&own.tokens), &own.cost_usd),
+            "with_subagents": usage(counted.then_some(&row.with_subagents.tokens), &row.with_subagents.cost),
             "subagents": row.with_subagents.subagents,
         },
     });
@@ -214,7 +215,7 @@ fn score(score: &Score) -> Value {
     }
 }
 
-fn usage(tokens: &Tokens, cost: &Cost) -> Value {
+fn usage(tokens: Option<&Tokens>, cost: &Cost) -> Value {
     json!({ "tokens": tokens, "cost_usd": cost.json(), "unpriced_models": cost.unpriced })
 }
 

@@ -262,6 +262,7 @@ fn full(event: &Event<'_>, tools: &BTreeMap<Key, String>, rules: &Rules) -> (Str
         Kind::Title { text, .. } => ("title", word(&text.to_str())),
         Kind::Activity => ("activity", String::new()),
         Kind::Unknown => ("unknown", String::new()),
+        Kind::NotRecorded(names) => ("not recorded", names.join(", ")),
     };
     (kind.into(), text)
 }

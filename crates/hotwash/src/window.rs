@@ -35,6 +35,18 @@ fn parse(option: &str, text: &str) -> Result<Bound, Failure> {
     }
 }
 
+/// Since when, counted back from now: for what is elsewhere, where nobody here knows the newest. At most ten years,
+/// because nothing is asked for without an end.
+pub(crate) fn back_from_now(text: &str, now: Timestamp, clock: &Clock) -> Result<Timestamp, Failure> {
+    const LONGEST: i64 = 10 * 365 * 24;
+    let ago = |hours: i64| Timestamp(now.0 - hours.min(LONGEST) * HOUR_MS);
+    Ok(match parse("--since", text)? {
+        Bound::All => ago(LONGEST),
+        Bound::Ago(hours) => ago(hours),
+        Bound::Day(day) => clock.start_of(day, 0).map_or(ago(LONGEST), |day| day.max(ago(LONGEST))),
+    })
+}
+
 /// A stretch of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {

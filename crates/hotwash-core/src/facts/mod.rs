@@ -82,6 +82,7 @@ fn tells(kind: &Kind<'_>) -> bool {
             | Kind::Title { .. }
             | Kind::Activity
             | Kind::Unknown
+            | Kind::NotRecorded(_)
     )
 }
 
@@ -266,11 +267,20 @@ impl Ledger {
 }
 
 impl Facts {
+    /// Whether the recording could tell a fact at all.
+    pub fn knows(&self, name: &str) -> bool {
+        !self.transcript.not_recorded.iter().any(|lost| lost == name)
+    }
+
     /// As machines read them: each fact by its name, and the events of those that point at something beside them.
     pub fn to_json(&self) -> serde_json::Map<String, serde_json::Value> {
         let mut json = serde_json::Map::new();
         let mut cited = serde_json::Map::new();
         self.each(|manual, value| {
+            if !self.knows(manual.name) {
+                json.insert(manual.name.to_string(), serde_json::Value::Null);
+                return;
+            }
             json.insert(manual.name.to_string(), value.json());
             if !value.events().is_empty() {
                 let events: Vec<String> = value.events().iter().map(ToString::to_string).collect();

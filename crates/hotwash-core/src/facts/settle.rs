@@ -10,12 +10,19 @@ use super::verification::Runs;
 use super::{Facts, SignalFacts};
 use crate::sessions::EventId;
 
+/// Stands for a model whose tokens were not recorded.
+const NOT_RECORDED: &str = "not recorded";
+
 /// Completes the facts.
 pub(super) fn settle(facts: &mut Facts, last_answer: Option<&str>) {
     read_last_words(facts, last_answer.unwrap_or_default());
     facts.signals.unresolved_error_signals = unresolved_errors(facts);
     facts.signals.iteration_loop = iteration_loop(facts);
     drop_resolved(facts);
+    if !facts.knows("cost_usd") && facts.tokens.cost_usd.unpriced.is_empty() {
+        // Sums of costs go by this, not by names of facts.
+        facts.tokens.cost_usd.unpriced.push(NOT_RECORDED.to_owned());
+    }
 }
 
 fn read_last_words(facts: &mut Facts, words: &str) {

@@ -29,6 +29,10 @@ facts! {
         /// Why: a new client may write what we cannot read yet.
         /// Blind: nothing known.
         unknown_records: u64,
+        /// Names of facts that the recording cannot tell. They are unknown: null for machines, and no item of a grade.
+        /// Why: a recording that passed through another system lost things on the way, and none is not the same as lost.
+        /// Blind: a fact that is only told in part, such as text that was cut.
+        not_recorded: Vec<String>,
     }
 }
 
@@ -169,6 +173,14 @@ impl Transcript {
                 self.words.title = Some(kept(&text.to_str()));
             }
             Kind::Unknown => self.facts.unknown_records += 1,
+            Kind::NotRecorded(names) => {
+                for name in *names {
+                    let lost = &mut self.facts.not_recorded;
+                    if let Err(at) = lost.binary_search_by(|known| known.as_str().cmp(name)) {
+                        lost.insert(at, (*name).to_string());
+                    }
+                }
+            }
             _ => {}
         }
     }

@@ -170,6 +170,8 @@ pub enum Kind<'a> {
     Activity,
     /// A record of a kind we do not know yet.
     Unknown,
+    /// Facts, by name, that this recording cannot tell: what it lost is unknown, not none.
+    NotRecorded(&'a [&'a str]),
 }
 
 /// Words of a person.

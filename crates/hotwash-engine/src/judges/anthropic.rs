@@ -196,7 +196,7 @@ impl Anthropic {
             headers: headers(&config.key),
             caching: Caching::Short { evidence: config.several_critics },
             forms: Mutex::default(),
-            server: Server::new(&config.base, Some(config.key), config.network, world)?,
+            server: Server::new(super::manners::JUDGE, &config.base, Some(config.key), config.network, world)?,
         })
     }
 
@@ -221,7 +221,7 @@ impl Live for Anthropic {
         let mut before = 0;
         loop {
             let body = self.body_in(prompt, model, form);
-            let request = Request { path: "/v1/messages", headers: &self.headers, body: Some(&body) };
+            let request = Request::post("/v1/messages", &self.headers, &body);
             let answered = match self.server.ask(request) {
                 Ok(answered) => answered,
                 Err(failed) => {

@@ -117,7 +117,13 @@ impl<'a> Batches<'a> {
         Ok(Batches {
             headers: anthropic::headers(&config.key),
             caching: Caching::Long { evidence: config.several_critics },
-            server: Server::new(&config.base, Some(config.key.clone()), config.network.clone(), world)?,
+            server: Server::new(
+                super::manners::JUDGE,
+                &config.base,
+                Some(config.key.clone()),
+                config.network.clone(),
+                world,
+            )?,
             ledger,
             config,
         })
@@ -155,7 +161,7 @@ impl<'a> Batches<'a> {
     }
 
     fn get(&self, path: &str) -> Result<Value, Failed> {
-        let answered = self.server.ask(Request { path, headers: &self.headers, body: None })?;
+        let answered = self.server.ask(Request::get(path, &self.headers))?;
         let value = serde_json::from_slice(&answered.body).ok().filter(Value::is_object);
         value.ok_or_else(|| Failed::plain(self.server.garbled("something that is no batch", answered.requests)))
     }
@@ -174,7 +180,7 @@ impl<'a> Batches<'a> {
         let mut tries = Tries::new(&self.config.network.retries, body);
         let mut requests = 0;
         let batch = loop {
-            let request = Request { path: PATH, headers: &self.headers, body: Some(body) };
+            let request = Request::post(PATH, &self.headers, body);
             let error = match self.server.ask_unless(request, |failed| failed.unclear) {
                 Ok(answered) => {
                     requests += answered.requests;
@@ -259,7 +265,7 @@ impl<'a> Batches<'a> {
     fn results(&self, batch: &str, tell: &mut dyn FnMut(&str, &Value)) -> Result<(), Failed> {
         // Not the address that the batch names: the key goes to one host.
         let path = format!("{PATH}/{batch}/results");
-        let request = Request { path: &path, headers: &self.headers, body: None };
+        let request = Request::get(&path, &self.headers);
         self.server.lines(request, &mut |line| {
             let value: Value = serde_json::from_slice(line).unwrap_or_default();
             if let Some(custom) = value["custom_id"].as_str() {

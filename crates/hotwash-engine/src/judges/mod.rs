@@ -14,19 +14,18 @@ pub mod claude_cli;
 #[cfg(test)]
 #[cfg(unix)]
 mod claude_cli_tests;
-pub mod egress;
 pub mod files;
-pub mod http;
+mod manners;
 pub mod openai;
-pub mod retry;
 mod schema;
 #[cfg(test)]
 mod suite;
 #[cfg(test)]
 mod testing;
-mod world;
 
-pub use world::{Clock, Key, SystemClock, World};
+pub use crate::net::{CallError as JudgeError, Clock, Failing, Key, SystemClock, World};
+
+use crate::net::{egress, http, retry};
 
 use hotwash_core::prompts::Prompt;
 use hotwash_core::sessions::Usage;
@@ -110,60 +109,5 @@ impl Stop {
 
     pub(crate) fn from_name(name: &str) -> Stop {
         [Stop::MaxTokens, Stop::Refusal].into_iter().find(|stop| stop.name() == name).unwrap_or(Stop::End)
-    }
-}
-
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct JudgeError {
-    /// What kind of failure it is.
-    pub kind: Failing,
-    /// What happened and where, in words, without anything secret.
-    pub message: String,
-    /// How many requests were made.
-    pub requests: u32,
-}
-
-/// Kinds of failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failing {
-    /// The key is missing or wrong, or may not do this: no other prompt will fare better.
-    Denied,
-    /// The account is out of money or quota: no other prompt will fare better.
-    Exhausted,
-    /// The model or the endpoint is not there: no other prompt will fare better.
-    NotThere,
-    /// Too many requests, also after waiting.
-    RateLimited,
-    /// The service is overloaded or failed, also after trying again.
-    Unavailable,
-    /// No answer in time.
-    TimedOut,
-    /// The connection failed or broke off.
-    Broken,
-    /// The request was too large.
-    TooLarge,
-    /// The request was refused as wrong.
-    Rejected,
-    /// An answer came that is not one: not the protocol, not readable.
-    Garbled,
-    /// It was not answered in time and must be asked again: an expired or cancelled batch.
-    Expired,
-    /// The run was stopped.
-    Stopped,
-}
-
-impl JudgeError {
-    /// A failure before anything was asked.
-    fn before(kind: Failing, message: impl Into<String>) -> JudgeError {
-        JudgeError { kind, message: message.into(), requests: 0 }
-    }
-}
-
-impl Failing {
-    /// No other prompt will fare better: the run stops.
-    pub fn is_for_all(self) -> bool {
-        matches!(self, Failing::Denied | Failing::Exhausted | Failing::NotThere)
     }
 }

@@ -83,7 +83,7 @@ impl OpenAi {
             headers: Headers(bearer.collect()),
             temperature: config.temperature,
             forms: Mutex::default(),
-            server: Server::new(&config.base, key, config.network, world)?,
+            server: Server::new(super::manners::JUDGE, &config.base, key, config.network, world)?,
         })
     }
 
@@ -126,7 +126,7 @@ impl OpenAi {
 
     /// Asks in one form. Some servers say success and answer with an error.
     fn ask(&self, body: &[u8], model: &str) -> Result<Reply, Refusal> {
-        let request = Request { path: "/chat/completions", headers: &self.headers, body: Some(body) };
+        let request = Request::post("/chat/completions", &self.headers, body);
         let answered = self.server.ask(request)?;
         let requests = answered.requests;
         let value: Option<Value> = serde_json::from_slice(&answered.body).ok();

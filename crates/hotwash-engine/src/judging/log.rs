@@ -1,7 +1,7 @@
 //! What outlives a run of judging beside answers: the log of what was sent, and batches that are under way.
 
 use crate::judges::batches::{Ledger, OpenBatch};
-use crate::judges::egress::{Egress, Sending};
+use crate::net::egress::{Egress, Sending};
 use crate::stores::Store;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;

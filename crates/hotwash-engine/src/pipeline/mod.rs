@@ -12,7 +12,7 @@ mod settle_rework;
 pub use open::{Untold, open_transcript, tell};
 
 use crate::archive::Archive;
-use crate::sources::claude_code::DECODER;
+use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::stores::{Archived, Entry, FileState, Joined, Role, Stamp, Store, StoreError};
@@ -173,9 +173,10 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
     store.each_file(|path, state, stamp, role| {
         let Some(&at) = places.get(path.as_bytes()) else { return };
         let Found { inode, size, mtime_ns, .. } = found[at];
+        let decoder = Agent::of(&found[at].path).decoder();
         before[at] = if role == Role::Forgotten {
             Before::Forgotten
-        } else if *stamp == (Stamp { inode, size, mtime_ns, decoder: DECODER }) {
+        } else if *stamp == (Stamp { inode, size, mtime_ns, decoder }) {
             Before::Same
         } else {
             match state() {
@@ -252,6 +253,14 @@ pub fn forget(store: &mut Store, archive: Option<&Archive>, ids: &[SessionId]) -
     if let Some(archive) = archive {
         archive.forget(&transcripts)?;
     }
+    // What was pulled is ours to remove; an agent's own transcripts are not.
+    let pulled = |path: &&String| Agent::of(path.as_ref()) == Agent::Langfuse;
+    for path in transcripts.iter().map(|(path, _)| path).filter(pulled) {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
     store.forget(ids)?;
     store.shrink()?;
     Ok(transcripts.into_iter().map(|(path, _)| path).collect())
@@ -306,9 +315,10 @@ impl Job<'_> {
         let mut file = File::open(&self.found.path)?;
         let before = self.before.as_ref();
         let grown = before.is_some_and(|before| before.offset > 0 && still_begins_so(&file, before));
-        let resumed = before.filter(|_| grown).and_then(|before| resume(setup.archive?, before));
+        let agent = Agent::of(&self.found.path);
+        let resumed = before.filter(|_| grown && agent.grows()).and_then(|before| resume(setup.archive?, before));
         let resumes = resumed.is_some();
-        let mut transcript = resumed.unwrap_or_default();
+        let mut transcript = resumed.unwrap_or_else(|| Transcript::default().by(agent));
         let from = transcript.offset;
         let read_before = transcript.reading;
         file.seek(SeekFrom::Start(from))?;
@@ -316,8 +326,8 @@ impl Job<'_> {
         let mut state = None;
         let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
         transcript.read(&mut file, window, |transcript| {
-            if age < GROWING_NS && setup.archive.is_some() {
-                state = postcard::to_allocvec(&(DECODER, transcript)).ok();
+            if age < GROWING_NS && setup.archive.is_some() && agent.grows() {
+                state = postcard::to_allocvec(&(agent.decoder(), transcript)).ok();
             }
         })?;
 
@@ -329,7 +339,7 @@ impl Job<'_> {
             mtime_ns: self.found.mtime_ns,
             offset: transcript.offset,
             tail: tail(&file, transcript.offset)?,
-            decoder: DECODER,
+            decoder: agent.decoder(),
             version: before.map_or(1, |before| before.version + u32::from(rewritten)),
         };
         let archived = setup.archive.map(|archive| {
@@ -365,7 +375,7 @@ impl Job<'_> {
 fn resume(archive: &Archive, before: &FileState) -> Option<Transcript> {
     let state = archive.state(&before.path, before.version)?;
     let (decoder, transcript): (u32, Transcript) = postcard::from_bytes(&state).ok()?;
-    (decoder == DECODER && transcript.offset == before.offset).then_some(transcript)
+    (decoder == Agent::ClaudeCode.decoder() && transcript.offset == before.offset).then_some(transcript)
 }
 
 /// Compresses a portion of what has gone cold. That it fails is no reason to fail the run: it will be tried again.

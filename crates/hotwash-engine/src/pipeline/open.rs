@@ -1,6 +1,7 @@
 //! Opens transcripts as they were when they were read.
 
 use crate::archive::Archive;
+use crate::sources::Agent;
 use crate::sources::claude_code::discover::words;
 use crate::sources::claude_code::read::{self, Window};
 use crate::stores::{FileState, Form, Store, StoreError, StoredPart, transcript_numbers};
@@ -64,7 +65,7 @@ pub fn tell(
     for (StoredPart { path, version, lines, .. }, number) in parts.iter().zip(transcript_numbers(parts)) {
         let input = open_transcript(store, archive, path, *version)?;
         let mut input = input.ok_or_else(|| Untold::Gone(path.clone()))?;
-        let told = read::lines(&mut *input, &mut window, lines, &mut |event| {
+        let told = read::lines(Agent::of(path.as_ref()), &mut *input, &mut window, lines, &mut |event| {
             let origin = Origin { id: EventId::of_transcript(number, event.origin.id), ..*event.origin };
             tell(&Event { origin: &origin, kind: event.kind });
         });

@@ -2,8 +2,8 @@
 
 use super::entry::entry;
 use super::{Setup, open_transcript};
-use crate::sources::claude_code;
 use crate::sources::claude_code::read::{Transcript, Window};
+use crate::sources::{Agent, claude_code, langfuse};
 use crate::stores::{Holder, Role, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::{Key, copies};
@@ -25,7 +25,29 @@ pub(super) fn settle_copies(
             changed.extend(group.iter().map(|holder| holder.path.clone()));
         }
     }
+    if holders.iter().any(|holder| Agent::of(holder.path.as_ref()) == Agent::Langfuse) {
+        changed.extend(settle_pulled(store, setup, &holders)?);
+    }
     Ok(changed)
+}
+
+/// What was pulled from Langfuse and is on disk too is a copy: the transcript says more. There are no keys to tell by,
+/// because Langfuse has no ids of messages and records; it has the session's own.
+fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Result<Vec<String>, StoreError> {
+    let (_, copies) = store.recorded_besides(langfuse::ENDING)?;
+    let mut entries = Vec::new();
+    for path in &copies {
+        let Some(file) = store.file(path)? else { continue };
+        let (mut entry, _) = entry(file, Some(Role::Copy), &Transcript::default(), setup);
+        if let Ok(at) = holders.binary_search_by(|holder| holder.path.cmp(path)) {
+            entry.keys.clone_from(&holders[at].keys);
+        }
+        entries.push(entry);
+    }
+    if !entries.is_empty() {
+        store.put_own(&entries, &[])?;
+    }
+    Ok(copies)
 }
 
 fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Result<(), StoreError> {
@@ -37,7 +59,7 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
             Role::Forgotten => None,
             _ => open_transcript(store, setup.archive, &holder.path, file.version)?,
         };
-        match input.map(|mut input| claude_code::read::records(&mut *input)) {
+        match input.map(|mut input| claude_code::read::records(Agent::of(holder.path.as_ref()), &mut *input)) {
             Some(Ok(records)) => members.push((*holder, file, records)),
             // A copy had nothing of its own before, so there is nothing to be lost with it.
             _ if holder.role == Role::Copy => {}
@@ -54,8 +76,10 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
     let records: Vec<_> = members.iter().map(|(.., records)| records.clone()).collect();
     let mut entries = Vec::new();
     for (at, ((holder, file, records), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
+        let agent = Agent::of(file.path.as_ref());
         let open = || open_transcript(store, setup.archive, &file.path, file.version);
         if !taken.is_empty()
+            && agent == Agent::ClaudeCode
             && let Some(mut input) = open()?
             && let Ok(copied) = claude_code::read::copied(&mut *input, &taken)
         {
@@ -72,7 +96,7 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
         } else {
             records.iter().all(|(key, _)| foreign.contains(key))
         };
-        let mut transcript = Transcript::without(foreign.into_iter().collect());
+        let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent);
         if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
             continue;
         }

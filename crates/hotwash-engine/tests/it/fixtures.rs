@@ -2,6 +2,7 @@
 
 use crate::support::root;
 use hotwash_core::prices;
+use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::claude_code::{self, read::Transcript, read::Window};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Everything that is said of a transcript, by name. What was not seen is left out.
 fn said_of(path: &Path) -> BTreeMap<String, String> {
-    let mut transcript = Transcript::whole();
+    let mut transcript = Transcript::whole().by(Agent::of(path));
     transcript.read(&mut File::open(path).unwrap(), &mut Window::default(), |_| {}).unwrap();
     let mut said = BTreeMap::new();
     let ledger = transcript.pieces.ledger();

@@ -11,6 +11,7 @@ mod crash;
 mod fixtures;
 mod joining;
 mod judging;
+mod langfuse;
 mod pipeline;
 mod store;
 mod support;

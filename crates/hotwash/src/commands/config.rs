@@ -9,6 +9,7 @@ use crate::screen::text::left;
 use crate::settings::{Layer, Settings};
 use crate::shapes;
 use clap::ValueEnum as _;
+use hotwash_engine::net::Key;
 use std::fmt::Write as _;
 
 pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure> {
@@ -39,12 +40,12 @@ pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure>
             let value = if value.is_empty() { "(none)".into() } else { value };
             let from = from.replace(&format!(" {home}/"), " ~/");
             let fill = " ".repeat(wide.saturating_sub(value.chars().count()));
-            let _ = writeln!(out, "{}  {value}{fill}  {}", left(name, 17), screen.style.quiet(&from));
+            let _ = writeln!(out, "{}  {value}{fill}  {}", left(name, 19), screen.style.quiet(&from));
         }
         out.push('\n');
         for (path, there) in &settings.files {
             let there = if *there { "" } else { " (not there)" };
-            let _ = writeln!(out, "file               {}{there}", short(path.display().to_string()));
+            let _ = writeln!(out, "file                 {}{there}", short(path.display().to_string()));
         }
     }
     screen.page(&out)?;
@@ -73,6 +74,9 @@ pub(super) fn values(settings: &Settings) -> Vec<(&'static str, String, &Layer)>
         share,
         anthropic_url,
         openai_url,
+        langfuse_host,
+        langfuse_public_key,
+        langfuse_secret_key,
         since,
         utc,
         color,
@@ -113,6 +117,9 @@ pub(super) fn values(settings: &Settings) -> Vec<(&'static str, String, &Layer)>
         ("share", share.value.to_string(), &share.from),
         ("anthropic_url", anthropic_url.value.clone(), &anthropic_url.from),
         ("openai_url", openai_url.value.clone(), &openai_url.from),
+        ("langfuse_host", langfuse_host.value.clone(), &langfuse_host.from),
+        ("langfuse_public_key", hidden(&langfuse_public_key.value), &langfuse_public_key.from),
+        ("langfuse_secret_key", hidden(&langfuse_secret_key.value), &langfuse_secret_key.from),
         ("since", since.value.clone(), &since.from),
         ("jobs", jobs.value.to_string(), &jobs.from),
         ("utc", utc.value.to_string(), &utc.from),
@@ -120,4 +127,9 @@ pub(super) fn values(settings: &Settings) -> Vec<(&'static str, String, &Layer)>
         ("wide", wide.value.to_string(), &wide.from),
         ("pager", pager.value.clone(), &pager.from),
     ]
+}
+
+/// That a key is set, and not what it is.
+fn hidden(key: &Key) -> String {
+    if key.is_empty() { String::new() } else { "(set)".to_owned() }
 }

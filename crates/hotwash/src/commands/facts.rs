@@ -9,9 +9,10 @@ use crate::screen::stdout;
 use crate::screen::text::{left, line, words, wrap_indented};
 use crate::screen::{self, Screen};
 use crate::shapes::moment;
-use hotwash_core::facts::{Facts, Manual};
+use hotwash_core::facts::{Cited, Facts, Manual};
 use hotwash_core::prices;
 use hotwash_core::redaction::{Rules, redact, redact_facts};
+use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::claude_code::discover::discover;
 use hotwash_engine::sources::claude_code::read::{Transcript, Window};
 use hotwash_engine::sources::claude_code::role;
@@ -117,7 +118,7 @@ struct Counted {
 }
 
 fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
-    let mut transcript = Transcript::whole();
+    let mut transcript = Transcript::whole().by(Agent::of(path));
     transcript.read(&mut File::open(path)?, &mut Window::default(), |_| {})?;
     let ledger = transcript.pieces.ledger();
     let identity = ledger.identity();
@@ -126,6 +127,7 @@ fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
     let role = role(path, &transcript.reading, &pieces);
     let facts = redact_facts(facts, rules).get().clone();
     let reading = transcript.reading;
+    let known = |name: &str, cited: &Cited| facts.knows(name).then(|| cited.count());
     let rest = json!({
         "session_id": identity.session.map(|id| redact(&id, rules)),
         "role": role.name(),
@@ -137,12 +139,12 @@ fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
         "duplicate_lines": reading.duplicate_lines,
         "oversized_lines": reading.oversized_lines,
         "compacts": {
-            "manual": facts.prompts.compactions_manual.count(),
-            "auto": facts.prompts.compactions_auto.count(),
+            "manual": known("compactions_manual", &facts.prompts.compactions_manual),
+            "auto": known("compactions_auto", &facts.prompts.compactions_auto),
         },
         "api_errors": {
-            "retry": facts.tokens.api_errors_retried.count(),
-            "final": facts.tokens.api_errors_final.count(),
+            "retry": known("api_errors_retried", &facts.tokens.api_errors_retried),
+            "final": known("api_errors_final", &facts.tokens.api_errors_final),
         },
     });
     let rest = if let Value::Object(rest) = rest { rest } else { Map::new() };
@@ -180,7 +182,9 @@ impl Counted {
         }
         let mut shown: Vec<(&'static Manual, String)> = Vec::new();
         self.facts.each(|manual, value| {
-            if !value.is_nothing() {
+            if !self.facts.knows(manual.name) {
+                shown.push((manual, "unknown: not recorded".to_owned()));
+            } else if !value.is_nothing() {
                 let events: Vec<String> = value.events().iter().take(8).map(ToString::to_string).collect();
                 let more = value.events().len().saturating_sub(8);
                 let more = if more > 0 { format!(" +{more}") } else { String::new() };

@@ -6,6 +6,7 @@ mod doctor;
 mod export;
 mod facts;
 mod forget;
+mod langfuse;
 mod prism;
 mod redact;
 pub(crate) mod rework;
@@ -15,7 +16,7 @@ mod sessions;
 mod show;
 mod summary;
 
-use crate::cli::{Cli, Command, Judging, Select};
+use crate::cli::{Cli, Command, Judging, LangfuseAccess, Select};
 use crate::env::Environment;
 use crate::errors::{Exit, Failure};
 use crate::screen::Screen;
@@ -47,9 +48,15 @@ pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit,
         Some(Command::Sessions(args)) => (Judging::default(), args.select.since.clone()),
         Some(Command::Export(args)) => (Judging::default(), args.select.since.clone()),
         Some(Command::Prism(args)) => (Judging::default(), args.select.since.clone()),
+        Some(Command::Langfuse(args)) => (Judging::default(), args.since().map(str::to_owned)),
         Some(_) => (Judging::default(), None),
     };
-    let settings = settings::resolve(global, judging, since, env)?;
+    let langfuse = match &command {
+        Some(Command::Score(args)) => args.langfuse.clone(),
+        Some(Command::Langfuse(args)) => args.access.clone(),
+        _ => LangfuseAccess::default(),
+    };
+    let settings = settings::resolve(global, judging, langfuse, since, env)?;
     let screen = Screen::new(&settings, env);
     let context = Context { settings, screen, env, started };
     match command {
@@ -63,6 +70,7 @@ pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit,
         Some(Command::Facts(args)) => facts::run(&context, &args),
         Some(Command::Export(args)) => export::run(&context, &args),
         Some(Command::Rubric(args)) => rubric::run(&context, &args),
+        Some(Command::Langfuse(args)) => langfuse::run(&context, &args.command),
         Some(Command::Forget(args)) => forget::run(&context, &args),
         Some(Command::Config(args)) => config::run(&context, &args),
         Some(Command::Doctor(args)) => doctor::run(&context, &args),

@@ -1,17 +1,24 @@
 //! `hotwash score`: grades sessions, for people on one screen and for programs in full.
 
 use super::{Context, project, summary};
-use crate::cli::Score;
+use crate::cli::{Score, Source};
 use crate::counts::Counts;
 use crate::errors::{Exit, Failure};
 use crate::judge;
+use crate::langfuse;
+use crate::pulling;
 use crate::run::{Input, Run};
 use crate::screen;
 use crate::screen::stdout;
 use crate::shapes;
 
 pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> {
-    let input = if args.paths.is_empty() { Input::Sources } else { Input::Paths(&args.paths) };
+    let pulled = args.source.map(|Source::Langfuse| pulling::pull(context, args)).transpose()?;
+    let input = match &pulled {
+        Some(pulled) => Input::Paths(&pulled.files),
+        None if args.paths.is_empty() => Input::Sources,
+        None => Input::Paths(&args.paths),
+    };
     let mut run = Run::new(&context.settings, context.env, input)?;
     let screen = &context.screen;
     // Who names a subagent's transcript means it.
@@ -19,7 +26,9 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let subagents = args.subagents || named;
     let query = run.query(project(&args.select), subagents);
     let (mut window, mut rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
-    let judged = judge::judge(context, &mut run, &rows, args.judging.dry_run)?;
+    let sink = langfuse::Sink::open(context, args, &run)?;
+    let unscored = sink.as_ref().map(|sink| sink.unscored(&rows, &run)).transpose()?;
+    let judged = judge::judge(context, &mut run, unscored.as_ref().unwrap_or(&rows), args.judging.dry_run)?;
     if args.judging.dry_run {
         return Ok(run.report());
     }
@@ -30,7 +39,13 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
     let counts = Counts::of(&run, &rows, &query)?;
     let prism = summary::prism(&run, &window, &query)?;
-    let exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
+    let mut exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
+    if let Some(pulled) = &pulled {
+        exit = exit.and(pulling::report(context, pulled));
+    }
+    if let Some(sink) = &sink {
+        exit = exit.and(sink.push(context, &run, &rows)?);
+    }
     if args.json {
         // Session by session: a document of thousands would not fit beside itself in memory.
         let mut head = shapes::head(&run, &window, &counts);

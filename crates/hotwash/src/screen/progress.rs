@@ -82,3 +82,38 @@ impl JudgingBar {
         }
     }
 }
+
+/// How far pulling is: sessions done.
+pub(crate) struct PullingBar {
+    bar: OnceLock<ProgressBar>,
+    shown: bool,
+}
+
+impl PullingBar {
+    /// Shown where stderr is a terminal.
+    pub(crate) fn new() -> PullingBar {
+        PullingBar { bar: OnceLock::new(), shown: std::io::stderr().is_terminal() }
+    }
+
+    /// Sessions done, and of how many.
+    pub(crate) fn tell(&self, done: usize, of: usize) {
+        if !self.shown || of < 2 {
+            return;
+        }
+        let bar = self.bar.get_or_init(|| {
+            let bar = ProgressBar::with_draw_target(Some(of as u64), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("pulling {wide_bar} {pos} of {len}") {
+                bar.set_style(style.progress_chars("##."));
+            }
+            bar
+        });
+        bar.set_position(done as u64);
+    }
+
+    /// Takes it off the screen.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -12,7 +12,7 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     if let Some(unscored) = too_few(all, offline.get("min_reads"), "read") {
         return unscored;
     }
-    let mut sheet = Sheet::new(offline);
+    let mut sheet = Sheet::new(facts, offline);
 
     let again = Share::new(reads.wasteful_rereads.count(), all);
     let reason = || format!("{} an unchanged range", again.words("read", ("repeats", "repeat")));

@@ -14,7 +14,7 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
         return unscored;
     }
     let last_edit = last(&edits.edit_calls_ok);
-    let mut sheet = Sheet::new(offline);
+    let mut sheet = Sheet::new(facts, offline);
 
     let red = last(&verification.ended_red);
     let green = last_green(facts).filter(|_| red.is_none());

@@ -25,7 +25,7 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
             count(calls, "tool call")
         ));
     }
-    let mut sheet = Sheet::new(offline);
+    let mut sheet = Sheet::new(facts, offline);
 
     if long {
         let size = || format!("({}, {})", count(edits.files_edited, "edited file"), count(calls, "tool call"));

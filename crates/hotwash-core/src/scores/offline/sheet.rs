@@ -4,12 +4,14 @@
 
 use super::super::{Item, Reading, Value};
 use super::{note, nothing_to_go_by, words};
+use crate::facts::Facts;
 use crate::facts::value::ratio;
 use crate::rubric::Offline;
 use crate::sessions::EventId;
 
 /// A number being worked out by the amounts of a rubric.
 pub(super) struct Sheet<'a> {
+    facts: &'a Facts,
     offline: &'a Offline,
     start: i64,
     items: Vec<(i64, Item)>,
@@ -55,8 +57,8 @@ pub(super) fn too_few(n: u64, needed: f64, noun: &str) -> Option<Reading> {
 
 impl<'a> Sheet<'a> {
     /// Begins at the rubric's start value.
-    pub(super) fn new(offline: &'a Offline) -> Self {
-        Self { offline, start: whole(offline.get("start")), items: Vec::new() }
+    pub(super) fn new(facts: &'a Facts, offline: &'a Offline) -> Self {
+        Self { facts, offline, start: whole(offline.get("start")), items: Vec::new() }
     }
 
     /// Takes off a rubric's amount.
@@ -124,10 +126,11 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// What moves the value by less than half a thousandth is not worth a line, nor the making of its reason.
+    /// What moves the value by less than half a thousandth is not worth a line, nor the making of its reason. What the
+    /// recording cannot tell moves nothing.
     fn add(&mut self, amount: f64, fact: &'static str, reason: impl FnOnce() -> String, events: &[EventId]) {
         let amount = whole(amount);
-        if amount != 0 {
+        if amount != 0 && self.facts.knows(fact) {
             self.items.push((amount, note(fact, reason(), events)));
         }
     }
@@ -186,7 +189,8 @@ mod tests {
         ) {
             let mut offline = Scorer::OutputQuality.defaults();
             offline.params.insert("start".into(), start);
-            let mut sheet = Sheet::new(&offline);
+            let facts = Facts::default();
+            let mut sheet = Sheet::new(&facts, &offline);
             for amount in amounts {
                 sheet.add(amount, "edit_calls_ok", String::new, &[]);
             }
@@ -203,12 +207,23 @@ mod tests {
     #[test]
     fn the_end_of_the_scale_is_an_item_of_its_own() {
         let offline = Scorer::OutputQuality.defaults();
-        let mut sheet = Sheet::new(&offline);
+        let facts = Facts::default();
+        let mut sheet = Sheet::new(&facts, &offline);
         sheet.add(0.15, "verified", || "up".into(), &[]);
         sheet.add(0.2, "verified", || "further up".into(), &[]);
         let Reading::Scored { value, items, .. } = sheet.reading() else { unreachable!() };
         let lines: Vec<_> = items.iter().map(|item| (item.amount, item.reason.as_str())).collect();
         assert_eq!(lines, [(0.2, "further up"), (0.15, "up"), (-0.15, "cannot go above 1")]);
         assert_eq!(value, Value::Number(1.0));
+    }
+
+    #[test]
+    fn what_was_not_recorded_moves_nothing() {
+        let offline = Scorer::OutputQuality.defaults();
+        let mut facts = Facts::default();
+        facts.transcript.not_recorded.push("peak_context".into());
+        let mut sheet = Sheet::new(&facts, &offline);
+        sheet.add(0.15, "peak_context", || "up".into(), &[]);
+        assert!(sheet.is_empty());
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     if let Some(unscored) = too_few(calls, offline.get("min_calls"), "tool call") {
         return unscored;
     }
-    let mut sheet = Sheet::new(offline);
+    let mut sheet = Sheet::new(facts, offline);
 
     let retries = Share::new(tools.retries.count(), calls);
     let reason = || format!("{} a call that had just failed", retries.words("tool call", ("repeats", "repeat")));

@@ -134,7 +134,7 @@ fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
 }
 
 /// A tool by its name.
-fn tool(name: Text<'_>) -> Tool {
+pub(crate) fn tool(name: Text<'_>) -> Tool {
     match &*plain(name) {
         b"Read" | b"NotebookRead" => Tool::Read,
         b"Edit" | b"MultiEdit" => Tool::Edit,
@@ -238,7 +238,7 @@ const LOOK: usize = 4096;
 const MARK: usize = 128;
 
 /// Words recorded as the person's: a prompt, a command, an interrupt, or the client's.
-fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(Kind<'_>)) {
+pub(crate) fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(Kind<'_>)) {
     let (start, all) = beginning(body);
     let skip = client_blocks(&start);
     let words = start.get(skip..).unwrap_or_default();

@@ -15,7 +15,7 @@ use read::Reading;
 use std::path::Path;
 
 /// Counts up when the same bytes give other events or facts, so that transcripts are read anew.
-pub const DECODER: u32 = 3;
+pub const DECODER: u32 = 4;
 
 /// The folder in which hotwash's own judge runs, and the mark in front of what it asks.
 pub const JUDGE_FOLDER: &str = "hotwash/judge";

@@ -4,6 +4,7 @@ use super::decode;
 use super::place::Memory;
 use super::record::{self, Record};
 use crate::sources::json::Cursor;
+use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::ByWords;
 use hotwash_core::sessions::{Event, EventId, Key, Pieces, Timestamp, copies};
@@ -66,7 +67,50 @@ pub struct Transcript {
     line: u32,
     seen: KeySet<Key>,
     #[serde(skip)]
-    memory: Memory,
+    decoder: Decoder,
+}
+
+/// Which decoder reads the lines, with what it remembers of those before. Only Claude Code's forgets nothing that counts
+/// when it is put away.
+#[derive(Clone, Debug)]
+enum Decoder {
+    ClaudeCode(Memory),
+    Langfuse(Box<langfuse::decode::Memory>),
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Decoder::ClaudeCode(Memory::default())
+    }
+}
+
+impl Decoder {
+    fn new(agent: Agent) -> Decoder {
+        match agent {
+            Agent::ClaudeCode => Decoder::default(),
+            Agent::Langfuse => Decoder::Langfuse(Box::default()),
+        }
+    }
+
+    #[inline]
+    fn read_line(
+        &mut self,
+        line: &[u8],
+        number: u32,
+        reading: &mut Reading,
+        seen: &mut KeySet<Key>,
+        tell: &mut dyn FnMut(&Event<'_>),
+    ) {
+        match self {
+            Decoder::ClaudeCode(memory) => read_line(line, number, reading, seen, memory, tell),
+            Decoder::Langfuse(memory) => langfuse::decode::read_line(line, number, reading, memory, &mut |event| {
+                // What another transcript owns was put there before.
+                if event.origin.key.is_none_or(|key| !seen.contains(&key)) {
+                    tell(event);
+                }
+            }),
+        }
+    }
 }
 
 impl Transcript {
@@ -81,12 +125,18 @@ impl Transcript {
         Transcript { pieces: Pieces::whole(), ..Transcript::default() }
     }
 
+    /// The same, written by this agent.
+    #[must_use]
+    pub fn by(self, agent: Agent) -> Transcript {
+        Transcript { decoder: Decoder::new(agent), ..self }
+    }
+
     /// Takes in a line, without its newline.
     pub fn line(&mut self, line: &[u8]) {
-        let Transcript { pieces, reading, seen, memory, .. } = self;
+        let Transcript { pieces, reading, seen, decoder, .. } = self;
         self.line += 1;
         let number = self.line.min(EventId::LAST_LINE);
-        read_line(line, number, reading, seen, memory, &mut |event| pieces.event(event, &ByWords));
+        decoder.read_line(line, number, reading, seen, &mut |event| pieces.event(event, &ByWords));
     }
 
     /// Reads on to the end. `unfinished` is shown the state before a last line without a newline, which may yet grow.
@@ -131,6 +181,7 @@ impl Transcript {
 
 /// Tells `tell` the events of some lines of a transcript, given as ranges with both ends.
 pub fn lines(
+    agent: Agent,
     input: &mut dyn Read,
     window: &mut Window,
     wanted: &[(u32, u32)],
@@ -138,14 +189,18 @@ pub fn lines(
 ) -> io::Result<()> {
     let mut cutter = Lines::new(window);
     let (mut reading, mut seen, mut number) = (Reading::default(), KeySet::default(), 0);
-    let mut memory = Memory::default();
+    let mut decoder = Decoder::new(agent);
     let mut wanted = wanted.iter().copied().peekable();
     while let Some((from, to)) = wanted.peek().copied() {
         let line = cutter.next(input)?;
         number += 1;
         match line {
             Line::Whole(line) | Line::Last(line) if number >= from => {
-                read_line(line, number, &mut reading, &mut seen, &mut memory, tell);
+                decoder.read_line(line, number, &mut reading, &mut seen, tell);
+            }
+            // What is not told may still have to be known.
+            Line::Whole(line) if agent != Agent::ClaudeCode => {
+                decoder.read_line(line, number, &mut reading, &mut seen, &mut |_| {});
             }
             Line::End => break,
             _ => {}
@@ -158,7 +213,18 @@ pub fn lines(
 }
 
 /// The records of a transcript that have an id, in order, with their times.
-pub fn records(input: &mut dyn Read) -> io::Result<copies::Records> {
+pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<copies::Records> {
+    if agent != Agent::ClaudeCode {
+        let mut records = copies::Records::new();
+        lines(agent, input, &mut Window::default(), &[(1, u32::MAX)], &mut |event| {
+            if let Some(key) = event.origin.key
+                && records.last().is_none_or(|(last, _)| *last != key)
+            {
+                records.push((key, event.origin.at));
+            }
+        })?;
+        return Ok(records);
+    }
     let mut window = Window::default();
     let mut lines = Lines::new(&mut window);
     let (mut records, mut memory) = (Vec::new(), Memory::default());

@@ -466,7 +466,7 @@ fn texts<'a>(cursor: &mut Cursor<'a>) -> Result<(Texts<'a>, u32)> {
     }
 }
 
-fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Result<()> {
+pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Result<()> {
     *input = Input::default();
     let (mut notebook, mut folder, mut query, mut url) = Default::default();
     let mut agent = Text::default();

@@ -6,7 +6,7 @@ use crate::stores::{FileState, Holder, Holding, Role};
 use hotwash_core::sessions::{Key, Piece};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 const SELECT_FILE: &str = "SELECT path, inode, size, mtime_ns, offset, tail, decoder, version FROM files";
 
@@ -97,6 +97,30 @@ impl Store {
                 Ok(Holder { path: row.get(0)?, role, keys: keys(row.get_ref(2)?.as_blob()?) })
             })?;
             rows.collect()
+        })
+    }
+
+    /// The ids under which agents recorded sessions in transcripts whose paths do not end like this, and the paths that
+    /// do and hold a session of one of these ids.
+    pub fn recorded_besides(&self, ending: &str) -> Result<(HashSet<String>, Vec<String>)> {
+        self.read(|connection| {
+            let sql = "SELECT DISTINCT recorded, path FROM sessions WHERE recorded != ''";
+            let mut statement = connection.prepare(sql)?;
+            let (mut besides, mut ending_so) = (HashSet::new(), Vec::new());
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let (recorded, path): (String, String) = (row.get(0)?, row.get(1)?);
+                if path.ends_with(ending) {
+                    ending_so.push((recorded, path));
+                } else {
+                    besides.insert(recorded);
+                }
+            }
+            let mut copies: Vec<String> =
+                ending_so.into_iter().filter_map(|(id, path)| besides.contains(&id).then_some(path)).collect();
+            copies.sort();
+            copies.dedup();
+            Ok((besides, copies))
         })
     }
 

@@ -1,9 +1,9 @@
-//! HTTP, for every backend that speaks it: one agent, limits on time and size, another try where that helps, and words
+//! HTTP, for every client that speaks it: one agent, limits on time and size, another try where that helps, and words
 //! for what went wrong. Redirects are not followed: a key goes to the host it was meant for.
 
 use super::egress;
 use super::retry::{self, Gate, Retries, Setback, Tries};
-use super::{Failing, JudgeError, Key, World};
+use super::{CallError, Failing, Key, World};
 use hotwash_core::redaction::{Rules, redact};
 use hotwash_core::sessions::Timestamp;
 use serde_json::Value;
@@ -44,29 +44,61 @@ impl Default for Network {
 const ERROR_BYTES: u64 = 64 << 10;
 const ERROR_CHARS: usize = 300;
 
+/// What differs from one kind of server to another: what it is called, how it words errors, and what to try then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manners {
+    /// `the judge`.
+    pub(crate) name: &'static str,
+    /// What an error body says.
+    pub(crate) detail: fn(&[u8]) -> String,
+    /// What may help.
+    pub(crate) hint: fn(Failing, u16) -> Option<&'static str>,
+}
+
 /// One server, and the key to it.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
+    manners: Manners,
     agent: ureq::Agent,
     base: String,
     host: String,
     network: Network,
     gate: Gate,
     key: Option<Key>,
-    pub(super) world: World,
+    pub(crate) world: World,
 }
 
-/// A request: `POST` where there is a body, else `GET`.
+/// What a request wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Post,
+    Patch,
+    Delete,
+}
+
+/// A request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request<'a> {
+pub(crate) struct Request<'a> {
+    pub(crate) method: Method,
     /// What comes behind the base.
-    pub(super) path: &'a str,
-    pub(super) headers: &'a Headers,
-    pub(super) body: Option<&'a [u8]>,
+    pub(crate) path: &'a str,
+    pub(crate) headers: &'a Headers,
+    pub(crate) body: Option<&'a [u8]>,
+}
+
+impl<'a> Request<'a> {
+    pub(crate) fn get(path: &'a str, headers: &'a Headers) -> Request<'a> {
+        Request { method: Method::Get, path, headers, body: None }
+    }
+
+    pub(crate) fn post(path: &'a str, headers: &'a Headers, body: &'a [u8]) -> Request<'a> {
+        Request { method: Method::Post, path, headers, body: Some(body) }
+    }
 }
 
 /// Headers, of which one may be a key.
-pub(super) struct Headers(pub(super) Vec<(&'static str, String)>);
+pub(crate) struct Headers(pub(crate) Vec<(&'static str, String)>);
 
 impl fmt::Debug for Headers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,41 +108,52 @@ impl fmt::Debug for Headers {
 
 /// An answer with a status of success.
 #[derive(Debug)]
-pub(super) struct Answered {
-    pub(super) body: Vec<u8>,
-    pub(super) requests: u32,
+pub(crate) struct Answered {
+    pub(crate) body: Vec<u8>,
+    /// What time it was where the answer came from.
+    pub(crate) date: Option<Timestamp>,
+    pub(crate) requests: u32,
 }
 
 /// No answer, or one that is an error.
 #[derive(Clone, Debug)]
-pub(super) struct Failed {
-    pub(super) error: JudgeError,
+pub(crate) struct Failed {
+    pub(crate) error: CallError,
     /// The status, where there was one.
-    pub(super) status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// What the server said, in small letters.
-    pub(super) said: String,
+    pub(crate) said: String,
     /// The request may have been taken all the same: it was sent, and what became of it is not known.
-    pub(super) unclear: bool,
+    pub(crate) unclear: bool,
+    /// The answer was longer than what is read of one.
+    pub(crate) too_long: bool,
     /// How to go on, where the same may be asked again.
     setback: Option<Setback>,
 }
 
-impl From<Failed> for JudgeError {
-    fn from(failed: Failed) -> JudgeError {
+impl From<Failed> for CallError {
+    fn from(failed: Failed) -> CallError {
         failed.error
     }
 }
 
 impl Server {
-    pub(super) fn new(base: &str, key: Option<Key>, network: Network, world: World) -> Result<Server, JudgeError> {
-        let wrong = |what: &str| JudgeError::before(Failing::NotThere, what.to_owned());
+    pub(crate) fn new(
+        manners: Manners,
+        base: &str,
+        key: Option<Key>,
+        network: Network,
+        world: World,
+    ) -> Result<Server, CallError> {
+        let wrong = |what: &str| CallError::before(Failing::NotThere, what.to_owned());
+        let name = manners.name;
         let base = base.trim().trim_end_matches('/').to_owned();
         let Some((_, rest)) = base.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https")) else {
-            return Err(wrong("the base URL of the judge must begin with http:// or https://"));
+            return Err(wrong(&format!("the base URL of {name} must begin with http:// or https://")));
         };
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if authority.contains('@') {
-            return Err(wrong("the base URL of the judge must not hold a user or a password"));
+            return Err(wrong(&format!("the base URL of {name} must not hold a user or a password")));
         }
         let proxy = match &network.proxy {
             Some(proxy) => Some(ureq::Proxy::new(proxy.expose()).map_err(|_| wrong("the proxy is not a URL"))?),
@@ -129,34 +172,35 @@ impl Server {
             .max_idle_connections(256)
             .max_idle_connections_per_host(256);
         let agent = config.build().new_agent();
-        Ok(Server { agent, host: authority.to_owned(), base, network, gate: Gate::default(), key, world })
+        Ok(Server { manners, agent, host: authority.to_owned(), base, network, gate: Gate::default(), key, world })
     }
 
-    pub(super) fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         &self.host
     }
 
     /// Asks, and again where that helps.
-    pub(super) fn ask(&self, request: Request<'_>) -> Result<Answered, Failed> {
+    pub(crate) fn ask(&self, request: Request<'_>) -> Result<Answered, Failed> {
         self.ask_unless(request, |_| false)
     }
 
     /// Asks, and again where that helps, unless a failure is one to stop at.
-    pub(super) fn ask_unless(
+    pub(crate) fn ask_unless(
         &self,
         request: Request<'_>,
         stop_at: impl Fn(&Failed) -> bool,
     ) -> Result<Answered, Failed> {
-        let mut body = Vec::new();
+        let (mut body, mut date) = (Vec::new(), None);
         let requests = self.attempt(request, stop_at, &mut |incoming| {
             body.clear();
+            date = incoming.date;
             incoming.read_to(&mut body, self.network.answer_bytes)
         })?;
-        Ok(Answered { body, requests })
+        Ok(Answered { body, date, requests })
     }
 
     /// Asks for lines, and tells each whole one. A download that is cut begins anew, and so do the lines.
-    pub(super) fn lines(&self, request: Request<'_>, tell: &mut dyn FnMut(&[u8])) -> Result<u32, Failed> {
+    pub(crate) fn lines(&self, request: Request<'_>, tell: &mut dyn FnMut(&[u8])) -> Result<u32, Failed> {
         self.attempt(request, |_| false, &mut |incoming| incoming.lines(tell))
     }
 
@@ -168,9 +212,13 @@ impl Server {
     ) -> Result<u32, Failed> {
         let mut tries = Tries::new(&self.network.retries, request.body.unwrap_or(request.path.as_bytes()));
         loop {
-            self.pass_gate(&mut tries)?;
+            // What may be deleted is counted by the day: running out of it must not hold up the rest.
+            let gated = request.method != Method::Delete;
+            if gated {
+                self.pass_gate(&mut tries)?;
+            }
             let told = egress::tell(&self.world, &self.host, &[request.body.unwrap_or_default()]);
-            told.map_err(|error| Failed::plain(JudgeError { requests: tries.made, ..error }))?;
+            told.map_err(|error| Failed::plain(CallError { requests: tries.made, ..error }))?;
             tries.made += 1;
             let mut failed = match self.once(request, take) {
                 Ok(()) => return Ok(tries.made),
@@ -181,7 +229,7 @@ impl Server {
             let wait = tries.next(setback);
             // What one was told holds for all, also where this one gives up.
             let told = if let Setback::Named(time) = setback { Some(time) } else { wait };
-            if let Some(time) = told.filter(|_| failed.status == Some(429)) {
+            if let Some(time) = told.filter(|_| gated && failed.status == Some(429)) {
                 self.gate.close_until(Timestamp(self.world.clock.now().0 + time.as_millis() as i64));
             }
             let Some(wait) = wait else {
@@ -210,7 +258,7 @@ impl Server {
             let wait = closed + tries.spread();
             if !tries.spend(wait) {
                 let message = format!("{} takes nothing for another {} s", self.host, closed.as_secs());
-                return Err(Failed::plain(JudgeError { kind: Failing::RateLimited, message, requests: tries.made }));
+                return Err(Failed::plain(CallError { kind: Failing::RateLimited, message, requests: tries.made }));
             }
             self.world.wait(wait);
         }
@@ -219,15 +267,24 @@ impl Server {
     fn once(&self, request: Request<'_>, take: &mut dyn FnMut(&mut Incoming) -> io::Result<()>) -> Result<(), Failed> {
         let url = format!("{}{}", self.base, request.path);
         let headers = &request.headers.0;
-        let sent = if let Some(body) = request.body {
-            let post = self.agent.post(&url).header("content-type", "application/json");
-            headers.iter().fold(post, |post, (name, value)| post.header(*name, value)).send(body)
-        } else {
-            headers.iter().fold(self.agent.get(&url), |get, (name, value)| get.header(*name, value)).call()
+        let body = request.body.unwrap_or_default();
+        let with = |builder: ureq::RequestBuilder<ureq::typestate::WithBody>| {
+            let builder = builder.header("content-type", "application/json");
+            headers.iter().fold(builder, |builder, (name, value)| builder.header(*name, value)).send(body)
+        };
+        let without = |builder: ureq::RequestBuilder<ureq::typestate::WithoutBody>| {
+            headers.iter().fold(builder, |builder, (name, value)| builder.header(*name, value)).call()
+        };
+        let sent = match request.method {
+            Method::Get => without(self.agent.get(&url)),
+            Method::Delete => without(self.agent.delete(&url)),
+            Method::Post => with(self.agent.post(&url)),
+            Method::Patch => with(self.agent.patch(&url)),
         };
         let response = sent.map_err(|error| self.broken(error))?;
         let (parts, body) = response.into_parts();
-        let mut incoming = Incoming { body };
+        let date = header(&parts.headers, "date").and_then(retry::http_date);
+        let mut incoming = Incoming { body, date };
         let now = self.world.clock.now();
         if !parts.status.is_success() {
             return Err(self.refused(parts.status.as_u16(), &parts.headers, incoming, now));
@@ -238,7 +295,8 @@ impl Server {
         take(&mut incoming).map_err(|error| {
             if error.kind() == io::ErrorKind::FileTooLarge {
                 let message = format!("{} answered with more than {} bytes", self.host, self.network.answer_bytes);
-                return Failed::plain(JudgeError { kind: Failing::Garbled, message, requests: 0 });
+                let failed = Failed::plain(CallError { kind: Failing::Garbled, message, requests: 0 });
+                return Failed { too_long: true, ..failed };
             }
             self.broken(error.into())
         })
@@ -249,7 +307,7 @@ impl Server {
         let mut body = Vec::new();
         // A body that breaks off says what it says; the status counts.
         let _ = incoming.read_to(&mut body, ERROR_BYTES);
-        let said = self.public(&detail(&body));
+        let said = self.public(&(self.manners.detail)(&body));
         let small = said.to_lowercase();
         let kind = failing(status, &small);
         let mut message = format!("{} answered {status}", self.host);
@@ -267,14 +325,21 @@ impl Server {
             let place = place.map_or("another path".to_owned(), |place| self.public(place));
             message = format!("{message}; it points to {place}, which was not followed");
         }
-        if let Some(hint) = hint(kind, status) {
+        if let Some(hint) = (self.manners.hint)(kind, status) {
             message = format!("{message}; {hint}");
         }
         let again = retry::may_repeat(status) && !kind.is_for_all();
         let named = || retry::named(|name| header(headers, name), now);
         let setback = again.then(|| named().map_or(Setback::Failed, Setback::Named));
         let unclear = matches!(status, 408 | 500 | 502 | 504);
-        Failed { error: JudgeError { kind, message, requests: 0 }, status: Some(status), said: small, unclear, setback }
+        Failed {
+            error: CallError { kind, message, requests: 0 },
+            status: Some(status),
+            said: small,
+            unclear,
+            too_long: false,
+            setback,
+        }
     }
 
     /// What a failure below HTTP means.
@@ -320,8 +385,8 @@ impl Server {
                 (Failing::Broken, what, Some(Setback::Failed), true)
             }
         };
-        let error = JudgeError { kind, message: what, requests: 0 };
-        Failed { error, status: None, said: String::new(), unclear, setback }
+        let error = CallError { kind, message: what, requests: 0 };
+        Failed { error, status: None, said: String::new(), unclear, too_long: false, setback }
     }
 
     /// Foreign words, fit to be shown: without keys and secrets, on one line, and short.
@@ -332,21 +397,22 @@ impl Server {
     }
 
     /// An answer that is none.
-    pub(super) fn garbled(&self, what: &str, requests: u32) -> JudgeError {
+    pub(crate) fn garbled(&self, what: &str, requests: u32) -> CallError {
         let message = format!("{} answered with {what}; is the base URL that of the API?", self.host);
-        JudgeError { kind: Failing::Garbled, message, requests }
+        CallError { kind: Failing::Garbled, message, requests }
     }
 }
 
 impl Failed {
-    pub(super) fn plain(error: JudgeError) -> Failed {
-        Failed { error, status: None, said: String::new(), unclear: false, setback: None }
+    pub(crate) fn plain(error: CallError) -> Failed {
+        Failed { error, status: None, said: String::new(), unclear: false, too_long: false, setback: None }
     }
 }
 
 /// The body of an answer, as it comes in.
 struct Incoming {
     body: ureq::Body,
+    date: Option<Timestamp>,
 }
 
 impl Incoming {
@@ -377,33 +443,14 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// Foreign words on one line, redacted and short.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
     redact(&words.join(" "), &Rules::default()).shorten(ERROR_CHARS).into_string()
 }
 
-/// What an error body says: its type and message where it has them, else its text.
-fn detail(body: &[u8]) -> String {
-    let Ok(value) = serde_json::from_slice::<Value>(body) else {
-        return String::from_utf8_lossy(body).into_owned();
-    };
-    let error = value.get("error").unwrap_or(&value);
-    let of = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
-    let kind = if of("type").is_empty() { of("code") } else { of("type") };
-    let message = [of("message"), error.as_str().unwrap_or_default(), of("detail")];
-    match (kind, message.into_iter().find(|message| !message.is_empty())) {
-        ("", Some(message)) => message.to_owned(),
-        (kind, Some(message)) => match of("code") {
-            code if !code.is_empty() && code != kind => format!("{kind} {code}: {message}"),
-            _ => format!("{kind}: {message}"),
-        },
-        (_, None) => value.to_string(),
-    }
-}
-
 /// What kind of failure a status is, with what was said, in small letters.
-pub(super) fn failing(status: u16, said: &str) -> Failing {
+pub(crate) fn failing(status: u16, said: &str) -> Failing {
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     match status {
         401 | 403 | 407 => Failing::Denied,
@@ -427,16 +474,5 @@ pub(super) fn failing(status: u16, said: &str) -> Failing {
         429 => Failing::RateLimited,
         409 | 500.. => Failing::Unavailable,
         _ => Failing::Rejected,
-    }
-}
-
-fn hint(kind: Failing, status: u16) -> Option<&'static str> {
-    match kind {
-        Failing::Denied => Some("check the key"),
-        Failing::Exhausted => Some("the account has no money or quota left"),
-        Failing::NotThere if (300..400).contains(&status) => Some("set the base URL to where the API is"),
-        Failing::NotThere => Some("check the model's name and the base URL"),
-        Failing::RateLimited => Some("fewer at a time may help"),
-        _ => None,
     }
 }

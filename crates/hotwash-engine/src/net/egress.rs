@@ -1,6 +1,6 @@
 //! What leaves the machine is told before it leaves: when, where to, how much, and its hash.
 
-use super::{Failing, JudgeError, World};
+use super::{CallError, Failing, World};
 use hotwash_core::sessions::Timestamp;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -25,17 +25,17 @@ pub trait Egress: Send + Sync {
 }
 
 /// Tells of a body that is about to be sent.
-pub(super) fn tell(world: &World, host: &str, parts: &[&[u8]]) -> Result<(), JudgeError> {
+pub(crate) fn tell(world: &World, host: &str, parts: &[&[u8]]) -> Result<(), CallError> {
     let bytes = parts.iter().map(|part| part.len() as u64).sum();
     let request = Sending { at: world.clock.now(), host: host.to_owned(), bytes, sha256: sha256(parts) };
     world.egress.sending(&request).map_err(|error| {
         let message = format!("nothing was sent to {host}, because the log of what is sent cannot be written: {error}");
-        JudgeError::before(Failing::Stopped, message)
+        CallError::before(Failing::Stopped, message)
     })
 }
 
 /// The hash of some bytes, in hexadecimal.
-pub(super) fn sha256(parts: &[&[u8]]) -> String {
+pub(crate) fn sha256(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part);

@@ -35,7 +35,7 @@ impl Default for Retries {
 
 /// Why an attempt came to nothing, where another one may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Setback {
+pub(crate) enum Setback {
     /// The server named a time to wait.
     Named(Duration),
     /// It failed without naming one, or the connection did.
@@ -46,23 +46,23 @@ pub(super) enum Setback {
 
 /// The attempts of one prompt.
 #[derive(Debug)]
-pub(super) struct Tries<'a> {
+pub(crate) struct Tries<'a> {
     policy: &'a Retries,
     random: Random,
     timeouts: u32,
     waited: Duration,
     /// How many attempts were made.
-    pub(super) made: u32,
+    pub(crate) made: u32,
 }
 
 impl<'a> Tries<'a> {
     /// Those of something that is asked, which its waits depend on.
-    pub(super) fn new(policy: &'a Retries, asked: &[u8]) -> Tries<'a> {
+    pub(crate) fn new(policy: &'a Retries, asked: &[u8]) -> Tries<'a> {
         Tries { policy, random: Random::new(xxh3_64(asked)), timeouts: 0, waited: Duration::ZERO, made: 0 }
     }
 
     /// How long to wait before the next attempt; none where it is time to give up.
-    pub(super) fn next(&mut self, setback: Setback) -> Option<Duration> {
+    pub(crate) fn next(&mut self, setback: Setback) -> Option<Duration> {
         if setback == Setback::TimedOut {
             self.timeouts += 1;
         }
@@ -81,12 +81,12 @@ impl<'a> Tries<'a> {
     }
 
     /// A little time, each time another.
-    pub(super) fn spread(&mut self) -> Duration {
+    pub(crate) fn spread(&mut self) -> Duration {
         self.random.up_to(Duration::from_millis(500))
     }
 
     /// Counts a wait against the whole. Says whether there was room for it.
-    pub(super) fn spend(&mut self, wait: Duration) -> bool {
+    pub(crate) fn spend(&mut self, wait: Duration) -> bool {
         let fits = self.waited + wait <= self.policy.total;
         if fits {
             self.waited += wait;
@@ -116,17 +116,17 @@ impl Random {
 
 /// The gate in front of a backend. When the server says to wait, everybody does.
 #[derive(Debug, Default)]
-pub(super) struct Gate(Mutex<Option<Timestamp>>);
+pub(crate) struct Gate(Mutex<Option<Timestamp>>);
 
 impl Gate {
     /// Nobody goes through before then.
-    pub(super) fn close_until(&self, then: Timestamp) {
+    pub(crate) fn close_until(&self, then: Timestamp) {
         let mut until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *until = (*until).max(Some(then));
     }
 
     /// How long it stays closed.
-    pub(super) fn closed_for(&self, now: Timestamp) -> Duration {
+    pub(crate) fn closed_for(&self, now: Timestamp) -> Duration {
         let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let left = until.map_or(0, |until| until.0.saturating_sub(now.0));
         Duration::from_millis(left.max(0) as u64)
@@ -134,7 +134,7 @@ impl Gate {
 }
 
 /// How long the headers of an answer tell to wait after it failed.
-pub(super) fn named<'a>(header: impl Fn(&str) -> Option<&'a str>, now: Timestamp) -> Option<Duration> {
+pub(crate) fn named<'a>(header: impl Fn(&str) -> Option<&'a str>, now: Timestamp) -> Option<Duration> {
     if let Some(ms) = header("retry-after-ms").and_then(|ms| ms.trim().parse::<f64>().ok()) {
         return Duration::try_from_secs_f64(ms / 1000.0).ok();
     }
@@ -146,7 +146,7 @@ pub(super) fn named<'a>(header: impl Fn(&str) -> Option<&'a str>, now: Timestamp
 }
 
 /// How long the headers of any answer tell to wait because something is used up: requests, or tokens.
-pub(super) fn used_up<'a>(header: impl Fn(&str) -> Option<&'a str>, now: Timestamp) -> Option<Duration> {
+pub(crate) fn used_up<'a>(header: impl Fn(&str) -> Option<&'a str>, now: Timestamp) -> Option<Duration> {
     let anthropic = ["requests", "tokens", "input-tokens", "output-tokens"].into_iter().filter_map(|what| {
         let remaining = header(&format!("anthropic-ratelimit-{what}-remaining"))?;
         let reset = header(&format!("anthropic-ratelimit-{what}-reset"))?;
@@ -165,7 +165,7 @@ fn until(then: Timestamp, now: Timestamp) -> Duration {
 }
 
 /// A date as HTTP writes it: `Wed, 21 Oct 2026 07:28:00 GMT`.
-fn http_date(text: &str) -> Option<Timestamp> {
+pub(crate) fn http_date(text: &str) -> Option<Timestamp> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut words = text.split_whitespace().skip(1);
     let (day, month, year, time) = (words.next()?, words.next()?, words.next()?, words.next()?);
@@ -196,7 +196,7 @@ fn spelled(text: &str) -> Option<Duration> {
 }
 
 /// Answers after which the same may be asked again.
-pub(super) fn may_repeat(status: u16) -> bool {
+pub(crate) fn may_repeat(status: u16) -> bool {
     matches!(status, 408 | 409 | 429 | 500 | 502 | 503 | 504 | 529)
 }
 

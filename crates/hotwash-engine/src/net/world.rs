@@ -1,7 +1,7 @@
 //! What a backend needs besides a prompt: keys, a clock, a way to be stopped, and somebody who hears of what is sent.
 
 use super::egress::Egress;
-use super::{Failing, JudgeError};
+use super::{CallError, Failing};
 use hotwash_core::sessions::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ impl Key {
         self.0.is_empty()
     }
 
-    pub(super) fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 
     /// The text without this key in it.
-    pub(super) fn hidden_in(&self, text: &str) -> String {
+    pub(crate) fn hidden_in(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "<KEY>") }
     }
 }
@@ -79,12 +79,12 @@ impl World {
         World { clock: Arc::new(SystemClock), stop: Arc::default(), egress }
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
     /// Waits in small steps, so that it can be stopped. Says whether it was not.
-    pub(super) fn wait(&self, time: Duration) -> bool {
+    pub(crate) fn wait(&self, time: Duration) -> bool {
         let mut left = time;
         while !left.is_zero() && !self.is_stopped() {
             let step = left.min(Duration::from_millis(100));
@@ -94,8 +94,8 @@ impl World {
         !self.is_stopped()
     }
 
-    pub(super) fn stopped(requests: u32) -> JudgeError {
-        JudgeError { kind: Failing::Stopped, message: "stopped before it was asked".into(), requests }
+    pub(crate) fn stopped(requests: u32) -> CallError {
+        CallError { kind: Failing::Stopped, message: "stopped before it was asked".into(), requests }
     }
 }
 

@@ -1,0 +1,13 @@
+//! What everything that talks to a server shares: HTTP with limits and another try, keys that do not show themselves, a
+//! clock that tests make up, and a log of what leaves.
+
+pub mod egress;
+mod error;
+pub mod http;
+pub mod retry;
+#[cfg(test)]
+pub(crate) mod testing;
+mod world;
+
+pub use error::{CallError, Failing};
+pub use world::{Clock, Key, SystemClock, World};

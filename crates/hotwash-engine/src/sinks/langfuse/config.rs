@@ -1,0 +1,156 @@
+//! The score configs that a rubric needs: adopted where they are there, made where not, changed only when told to.
+
+use super::encode::{OVERALL, PRISM};
+use crate::langfuse::{Category, Client, LangfuseError, Shape, StoredConfig, WantedConfig};
+use hotwash_core::outcomes::Intent;
+use hotwash_core::rubric::{Kind, Rubric};
+use std::time::Duration;
+
+/// What became of a config.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Became {
+    /// It was there, and as it should be.
+    Adopted,
+    /// It was made.
+    Created,
+    /// It was changed; how it differed before.
+    Changed(Vec<String>),
+    /// It differs, and was left alone; how.
+    Differs(Vec<String>),
+    /// It is not there, and was not to be made.
+    Missing,
+}
+
+/// A config of the rubric, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Settled {
+    /// As it should be.
+    pub wanted: WantedConfig,
+    /// As it is; none where it is not there.
+    pub stored: Option<StoredConfig>,
+    /// What became of it.
+    pub became: Became,
+    /// How many others of this name there are.
+    pub twins: usize,
+}
+
+/// What may be done about configs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum May {
+    /// Only look.
+    Look,
+    /// Make those that are missing.
+    Create,
+    /// And change those that differ.
+    Change,
+}
+
+/// The configs of a rubric, and those of outcomes where they are wanted.
+pub fn wanted(rubric: &Rubric, prism: bool) -> Vec<WantedConfig> {
+    let dimension = |dimension: &hotwash_core::rubric::Dimension| WantedConfig {
+        name: dimension.name.clone(),
+        shape: match &dimension.kind {
+            Kind::Numeric(_) => Shape::Share,
+            Kind::Categorical(levels) => labels(levels.iter().map(|level| level.label.as_str())),
+        },
+        description: dimension.measures.clone(),
+    };
+    let mut all: Vec<WantedConfig> = rubric.dimensions.iter().map(dimension).collect();
+    let description = "All dimensions together, weighted as the rubric says".to_owned();
+    all.push(WantedConfig { name: OVERALL.to_owned(), shape: Shape::Share, description });
+    if prism {
+        all.extend(PRISM.iter().map(|(name, about)| WantedConfig {
+            name: (*name).to_owned(),
+            shape: match *name {
+                "intent" => labels(Intent::ALL.into_iter().map(Intent::name)),
+                _ => Shape::YesNo,
+            },
+            description: (*about).to_owned(),
+        }));
+    }
+    all
+}
+
+fn labels<'a>(labels: impl Iterator<Item = &'a str>) -> Shape {
+    let category = |(index, label): (usize, &str)| Category { label: label.to_owned(), value: index as f64 };
+    Shape::Labels(labels.enumerate().map(category).collect())
+}
+
+/// Brings the configs of a project in line with what is wanted.
+pub fn settle(client: &Client, wanted: Vec<WantedConfig>, may: May) -> Result<Vec<Settled>, LangfuseError> {
+    let mut there = client.configs()?;
+    let mut all = Vec::new();
+    for wanted in wanted {
+        let settled = one(client, &wanted, may, &mut there)?;
+        all.push(settled);
+    }
+    Ok(all)
+}
+
+fn one(
+    client: &Client,
+    wanted: &WantedConfig,
+    may: May,
+    there: &mut Vec<StoredConfig>,
+) -> Result<Settled, LangfuseError> {
+    let (best, twins) = pick(there, wanted);
+    let settled = |stored, became| Settled { wanted: wanted.clone(), stored, became, twins };
+    let Some(best) = best else {
+        if may == May::Look {
+            return Ok(settled(None, Became::Missing));
+        }
+        return Ok(settled(Some(create(client, wanted, there)?), Became::Created));
+    };
+    let differs = best.differences(wanted);
+    if differs.is_empty() {
+        return Ok(settled(Some(best), Became::Adopted));
+    }
+    if may != May::Change {
+        return Ok(settled(Some(best), Became::Differs(differs)));
+    }
+    let stored = if best.data_type == wanted.shape.data_type() {
+        client.change_config(&best.id, wanted)?
+    } else {
+        create(client, wanted, there)?
+    };
+    Ok(settled(Some(stored), Became::Changed(differs)))
+}
+
+/// Of several under one name: one that is right, else one of the right type, else any that is in use; the oldest of those.
+fn pick(there: &[StoredConfig], wanted: &WantedConfig) -> (Option<StoredConfig>, usize) {
+    let named: Vec<&StoredConfig> = there.iter().filter(|config| config.name == wanted.name).collect();
+    let rank = |config: &StoredConfig| {
+        let differs = !config.differences(wanted).is_empty();
+        (differs, config.data_type != wanted.shape.data_type(), config.is_archived)
+    };
+    // The first of equals, and they are sorted by age.
+    let best = named.iter().min_by_key(|config| rank(config)).map(|config| (*config).clone());
+    (best, named.iter().filter(|config| !config.is_archived).count().saturating_sub(1))
+}
+
+/// Makes a config once: where it is not clear whether it was made, one looks before trying again. Whoever else makes one
+/// at the same time, the oldest is the one.
+fn create(
+    client: &Client,
+    wanted: &WantedConfig,
+    there: &mut Vec<StoredConfig>,
+) -> Result<StoredConfig, LangfuseError> {
+    const TRIES: u32 = 5;
+    let mut turn = 1;
+    loop {
+        let made = client.create_config(wanted);
+        if let Err(error) = &made {
+            if !error.unclear || turn >= TRIES {
+                return Err(error.clone());
+            }
+            client.pause(Duration::from_secs(1 << turn))?;
+        }
+        *there = client.configs()?;
+        let right = there.iter().find(|config| config.name == wanted.name && config.differences(wanted).is_empty());
+        match (right, made) {
+            (Some(config), _) => return Ok(config.clone()),
+            (None, Ok(config)) => return Ok(config),
+            (None, Err(_)) => turn += 1,
+        }
+    }
+}

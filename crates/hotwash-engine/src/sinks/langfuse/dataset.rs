@@ -1,0 +1,105 @@
+//! Ground truth: a dataset with one item for each session that people labelled.
+
+use super::labels::Label;
+use crate::langfuse::{Client, DatasetItem, LangfuseError, Subject};
+use crate::net::egress::sha256;
+use hotwash_core::redaction::Redacted;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// What the dataset is called, unless somebody says otherwise.
+pub const NAME: &str = "hotwash-ground-truth";
+
+/// What became of the items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Sessions that people labelled.
+    pub sessions: u64,
+    /// Items that were there already.
+    pub unchanged: u64,
+    /// Items that were made or changed.
+    pub written: u64,
+}
+
+/// What is known here of a session: its title and its summary.
+pub type About<'a> = dyn Fn(&str) -> Option<(Redacted<String>, Redacted<String>)> + 'a;
+
+/// Brings a dataset in line with labels.
+pub fn keep(client: &Client, dataset: &str, labels: &[Label], about: &About<'_>) -> Result<Report, LangfuseError> {
+    let mut sessions: BTreeMap<&str, Vec<&Label>> = BTreeMap::new();
+    for label in labels {
+        sessions.entry(&label.session).or_default().push(label);
+    }
+    let mut report = Report { sessions: sessions.len() as u64, ..Report::default() };
+    if sessions.is_empty() {
+        return Ok(report);
+    }
+    client.put_dataset(dataset, "Sessions that people labelled, to compare judges with")?;
+    let there: BTreeMap<String, DatasetItem> =
+        client.dataset_items(dataset)?.into_iter().map(|item| (item.id.clone(), item)).collect();
+    for (session, labels) in sessions {
+        let mut item = item(dataset, session, &labels, about(session));
+        let known = there.get(&item.id);
+        // Somebody else may know more of it.
+        if item.input["summary"].is_null()
+            && let Some(known) = known
+        {
+            item.input = known.input.clone();
+        }
+        if known.is_some_and(|known| {
+            (&known.input, &known.expected_output, &known.metadata)
+                == (&item.input, &item.expected_output, &item.metadata)
+        }) {
+            report.unchanged += 1;
+            continue;
+        }
+        client.put_dataset_item(dataset, &item)?;
+        report.written += 1;
+    }
+    Ok(report)
+}
+
+fn item(
+    dataset: &str,
+    session: &str,
+    labels: &[&Label],
+    about: Option<(Redacted<String>, Redacted<String>)>,
+) -> DatasetItem {
+    let mut expected: BTreeMap<&str, &Label> = BTreeMap::new();
+    for label in labels {
+        let known = expected.entry(&label.name).or_insert(label);
+        // Where people differ the latest counts; all of them are in the metadata.
+        if label.at > known.at {
+            *known = label;
+        }
+    }
+    let expected: Map<String, Value> =
+        expected.into_iter().map(|(name, label)| (name.to_owned(), label.value.json())).collect();
+    let mut who: Vec<&str> = labels.iter().filter_map(|label| label.who.as_deref()).collect();
+    who.sort_unstable();
+    who.dedup();
+    let at = |label: &Label| label.at.map(|at| at.to_string());
+    let all: Vec<Value> = labels
+        .iter()
+        .map(|label| {
+            json!({
+                "name": label.name, "value": label.value.json(), "who": label.who, "at": at(label), "score": label.id,
+            })
+        })
+        .collect();
+    let trace = labels.iter().find_map(|label| match &label.subject {
+        Subject::Trace(trace) | Subject::Observation { trace, .. } => Some(trace.clone()),
+        _ => None,
+    });
+    let id = sha256(&[dataset.as_bytes(), b"\n", session.as_bytes()]);
+    let (title, summary) = about.map_or((None, None), |(title, summary)| (Some(title), Some(summary)));
+    DatasetItem {
+        id: format!("hw-gt-{}", id.chars().take(26).collect::<String>()),
+        input: json!({ "session_id": session, "title": title, "summary": summary }),
+        expected_output: Value::Object(expected),
+        metadata: json!({
+            "labeled_by": who, "labeled_at": labels.iter().filter_map(|label| at(label)).max(), "labels": all,
+        }),
+        source_trace_id: trace,
+    }
+}

@@ -1,0 +1,217 @@
+//! What is written of a session: a score for each dimension, one for all, and its outcome where that is wanted. All words
+//! are redacted here, once more and whole, before they are cut.
+
+use super::target::Target;
+use crate::langfuse::{ScoreValue, Subject};
+use crate::net::egress::sha256;
+use crate::stores::Row;
+use hotwash_core::outcomes::{self, PrismInput};
+use hotwash_core::redaction::{Rules, redact};
+use hotwash_core::rubric::Rubric;
+use hotwash_core::scores::{Overall, Provenance, Reading, Score, Value as Scored, offline};
+use hotwash_core::sessions::{EventId, Timestamp};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// The name of the score for all dimensions together.
+pub const OVERALL: &str = "overall_quality";
+
+/// The scores of an outcome, and what each says.
+pub const PRISM: [(&str, &str); 5] = [
+    ("substance", "Something of substance happened"),
+    ("intent", "What the person was after"),
+    ("goal_complete", "The goal was reached"),
+    ("rework", "Later sessions took the work back"),
+    ("crushed", "Substance, goal reached, and no rework"),
+];
+
+/// The longest comment, in characters.
+const COMMENT: usize = 2_000;
+/// How many events are named for each reason.
+const EVENTS: usize = 3;
+
+/// What should be under one id.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    /// The score's name.
+    pub(crate) name: String,
+    /// The version of what it is scored by.
+    pub(crate) version: String,
+    /// What to write; none where there is no value, and nothing should be there.
+    pub(crate) draft: Option<Draft>,
+}
+
+/// A score before it has an id, a config and a time.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) value: ScoreValue,
+    pub(crate) comment: Option<String>,
+    pub(crate) metadata: Value,
+}
+
+impl Slot {
+    /// The id of this score: the same on every machine and in every run.
+    pub(crate) fn id(&self, row: &Row, attached: &str) -> String {
+        id(row, &self.name, &self.version, attached)
+    }
+}
+
+/// The id of a score. What it is attached to cannot be changed, so that is a part of it.
+pub(crate) fn id(row: &Row, name: &str, version: &str, attached: &str) -> String {
+    let parts = format!("{}\n{name}\n{version}\n{attached}", row.session.id);
+    format!("hw-{}", sha256(&[parts.as_bytes()]).chars().take(29).collect::<String>())
+}
+
+/// How a subject counts in an id.
+pub(crate) fn attached(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::Session(_) => "session",
+        _ => "trace",
+    }
+}
+
+/// When a verdict was reached: it grows with every new one. The offline judge's are as old as what they are about.
+pub(crate) fn judged_at(row: &Row) -> Timestamp {
+    row.judged.as_ref().map(|judged| judged.at).or(row.session.to).or(row.session.from).unwrap_or(Timestamp(0))
+}
+
+/// Everything that should be in Langfuse of a session.
+pub(crate) fn slots(row: &Row, target: &Target, rubric: &Rubric, prism: bool, rules: &Rules) -> Vec<Slot> {
+    let mut all = Vec::new();
+    let version = rubric.id();
+    let slot = |name: &str, draft| Slot { name: name.to_owned(), version: version.clone(), draft };
+    let scores = row.grade.as_ref().map(|grade| grade.scores.as_slice()).unwrap_or_default();
+    for dimension in &rubric.dimensions {
+        let score = scores.iter().find(|score| score.dimension == dimension.name);
+        all.push(slot(&dimension.name, score.and_then(|score| of_score(score, row, target, rules))));
+    }
+    all.push(slot(OVERALL, overall(row, target, rules)));
+    if prism {
+        all.extend(of_outcome(row, target, rules));
+    }
+    all
+}
+
+fn of_score(score: &Score, row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
+    let Reading::Scored { value, items, confidence, spread, .. } = &score.reading else { return None };
+    let value = match value {
+        Scored::Number(number) => ScoreValue::Number(*number),
+        Scored::Level { label, .. } => ScoreValue::Label(label.clone()),
+    };
+    let mut words = String::new();
+    for item in items {
+        if item.amount != 0.0 {
+            let _ = write!(words, "{:+.3} ", item.amount);
+        }
+        let _ = writeln!(words, "{}{}", item.reason, places(&item.events));
+    }
+    let mut metadata = metadata(row, target, Some(&score.provenance));
+    metadata["confidence"] = json!(confidence);
+    metadata["spread"] = json!(spread);
+    Some(draft(value, &words, metadata, rules))
+}
+
+fn overall(row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
+    let grade = row.grade.as_ref()?;
+    let Overall::Graded { thousandths, tier, process_only, present } = &grade.overall else { return None };
+    let mut words = format!("{tier}, from {present} of {} dimensions", grade.scores.len());
+    if *process_only {
+        words.push_str("; process only: nothing says whether the goal was reached");
+    }
+    let _ = write!(words, "\n{}\n{}", row.session.title, row.session.summary);
+    let provenance = grade.scores.first().map(|score| score.provenance.as_ref());
+    let mut metadata = metadata(row, target, provenance);
+    metadata["tier"] = json!(tier);
+    metadata["process_only"] = json!(process_only);
+    metadata["dimensions"] = json!(present);
+    Some(draft(ScoreValue::Number(f64::from(*thousandths) / 1000.0), &words, metadata, rules))
+}
+
+fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
+    let version = format!("prism@{}", outcomes::VERSION);
+    let rework = row.rework.as_ref().is_some_and(|rework| rework.reworked);
+    let outcome = row.outcome.as_ref();
+    let value = |name: &str| {
+        let outcome = outcome?;
+        let ruling = outcome.ruling();
+        let input = PrismInput { ruling, rework, provisional: false };
+        Some(match name {
+            "substance" => ScoreValue::Bool(ruling.substance),
+            "intent" => ScoreValue::Label(ruling.intent.name().to_owned()),
+            "goal_complete" => ScoreValue::Bool(outcome.goal_complete()?),
+            "rework" => ScoreValue::Bool(rework),
+            // Who is on neither side neither crushed the goal nor failed to.
+            _ => ScoreValue::Bool(Some(input.crushed()).filter(|_| input.counts())?),
+        })
+    };
+    let mut words = String::new();
+    for reason in outcome.iter().flat_map(|outcome| &outcome.reasons) {
+        let _ = writeln!(words, "{}{}", reason.text, places(&reason.events));
+    }
+    let draft = |name: &str| {
+        let value = value(name)?;
+        let provenance = row.judged.as_ref().map(|judged| &judged.provenance);
+        let mut metadata = metadata(row, target, provenance);
+        metadata["status"] = json!(outcome.map(|outcome| outcome.status));
+        metadata["evidence"] = json!(outcome.map(|outcome| outcome.evidence));
+        metadata["confidence"] = json!(outcome.and_then(|outcome| outcome.confidence));
+        metadata["outcome_version"] = json!(outcomes::VERSION);
+        Some(self::draft(value, if name == "rework" { "" } else { &words }, metadata, rules))
+    };
+    PRISM
+        .iter()
+        .map(|(name, _)| Slot { name: (*name).to_owned(), version: version.clone(), draft: draft(name) })
+        .collect()
+}
+
+/// Where a score comes from. Every key every time: those that were there before would stay.
+fn metadata(row: &Row, target: &Target, provenance: Option<&Provenance>) -> Value {
+    let judged = row.judged.as_ref();
+    let session = &row.session;
+    json!({
+        "judge": provenance.map_or(offline::JUDGE, |provenance| provenance.judge.as_str()),
+        "judge_version": provenance.map(|provenance| &provenance.judge_version),
+        "model": provenance.and_then(|provenance| provenance.model.as_ref()),
+        "rubric": provenance.map(|provenance| &provenance.rubric),
+        "rubric_hash": provenance.map(|provenance| &provenance.rubric_hash),
+        "prompt_hash": provenance.and_then(|provenance| provenance.prompt_hash.as_ref()),
+        "judged_at": judged.map(|judged| judged.at.to_string()),
+        "run": judged.map(|judged| run(&judged.provenance, judged.at)),
+        "coverage": judged.map(|judged| judged.coverage),
+        "flags": row.grade.as_ref().map(|grade| &grade.flags),
+        "confidence": null,
+        "spread": null,
+        "session": session.id,
+        "session_to": session.to.map(|to| to.to_string()),
+        "open": session.open,
+        "part": !target.whole,
+        "other_sessions": target.others,
+    })
+}
+
+/// A name for the run that came to a verdict.
+fn run(provenance: &Provenance, at: Timestamp) -> String {
+    let Provenance { judge, judge_version, model, prompt_hash, .. } = provenance;
+    let text = format!("{judge}\n{judge_version}\n{model:?}\n{prompt_hash:?}\n{at}");
+    sha256(&[text.as_bytes()]).chars().take(16).collect()
+}
+
+/// Finishes a score: its words redacted and cut, and a digest by which it is known again.
+fn draft(value: ScoreValue, words: &str, mut metadata: Value, rules: &Rules) -> Draft {
+    let comment = redact(words.trim(), rules).shorten(COMMENT).into_string();
+    let comment = Some(comment).filter(|comment| !comment.is_empty());
+    let whole = json!([value.json(), comment, metadata]).to_string();
+    // A newer program that says the same changes nothing.
+    metadata["by"] = json!(concat!("hotwash ", env!("CARGO_PKG_VERSION")));
+    metadata["digest"] = json!(sha256(&[whole.as_bytes()]).chars().take(24).collect::<String>());
+    Draft { value, comment, metadata }
+}
+
+fn places(events: &[EventId]) -> String {
+    let names: Vec<String> = events.iter().take(EVENTS).map(ToString::to_string).collect();
+    match (names.is_empty(), events.len().saturating_sub(EVENTS)) {
+        (true, _) => String::new(),
+        (_, 0) => format!(" ({})", names.join(", ")),
+        (_, more) => format!(" ({} and {more} more)", names.join(", ")),
+    }
+}

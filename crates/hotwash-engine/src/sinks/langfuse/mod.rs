@@ -1,0 +1,15 @@
+//! Grades in Langfuse, beside the traces they are about, and what people say of sessions there.
+//!
+//! `config` makes the score configs of a rubric, `target` says what of Langfuse a session is, `encode` what is written of
+//! it, and `push` brings what is there in line with that: nothing twice, nothing stale. `labels` reads what people gave,
+//! `dataset` keeps it as ground truth, `doctor` tries everything once.
+
+pub mod config;
+pub mod dataset;
+pub mod doctor;
+pub mod encode;
+pub mod labels;
+pub mod push;
+pub mod target;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,3 @@
+//! Where grades go besides the store.
+
+pub mod langfuse;
