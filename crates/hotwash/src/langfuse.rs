@@ -146,11 +146,9 @@ pub(crate) fn told(report: &Report, opted_out: u64) -> String {
             lines.push(format!("warning: the score config {name} {how}; `hotwash langfuse setup --force` changes it"));
         }
     }
-    for (lost, what) in [
-        (&report.refused, "refused"),
-        (&report.dropped, "dropped"),
-        (&report.not_removed, "not deleted"),
-    ] {
+    for (lost, what) in
+        [(&report.refused, "refused"), (&report.dropped, "dropped"), (&report.not_removed, "not deleted")]
+    {
         for (why, n) in by_reason(lost) {
             lines.push(format!("warning: {} {what}: {why}", count(n, "score")));
         }

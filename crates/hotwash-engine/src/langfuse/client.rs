@@ -130,7 +130,17 @@ impl Client {
         let network = config.network;
         let server = Server::new(LANGFUSE, &base, Some(secret), network.clone(), world)?;
         let (reads, version, project) = (Reads::Legacy, String::new(), Project::default());
-        let mut client = Client { server, headers, network, reads, version, project, ahead_ms: None, way: AtomicU8::new(0), older_scores: AtomicBool::new(false) };
+        let mut client = Client {
+            server,
+            headers,
+            network,
+            reads,
+            version,
+            project,
+            ahead_ms: None,
+            way: AtomicU8::new(0),
+            older_scores: AtomicBool::new(false),
+        };
         client.find_out()?;
         Ok(client)
     }

@@ -356,14 +356,9 @@ impl Client {
     }
 
     /// Scores that people gave in a stretch of time.
-    pub fn human_scores(
-        &self,
-        window: Window,
-        each: &mut dyn FnMut(StoredScore),
-    ) -> Result<(), LangfuseError> {
-        let query = Query::default()
-            .with("fromTimestamp", window.from.to_string())
-            .with("toTimestamp", window.to.to_string());
+    pub fn human_scores(&self, window: Window, each: &mut dyn FnMut(StoredScore)) -> Result<(), LangfuseError> {
+        let query =
+            Query::default().with("fromTimestamp", window.from.to_string()).with("toTimestamp", window.to.to_string());
         self.scores(query, ("source", "source", "ANNOTATION"), each)
     }
 

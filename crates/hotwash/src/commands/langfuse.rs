@@ -47,8 +47,7 @@ fn setup(context: &Context<'_>, force: bool, prism: bool, as_json: bool) -> Resu
     let differ = settled.iter().any(|config| matches!(config.became, Became::Differs(_)));
     if as_json {
         let configs: Vec<Value> = settled.iter().map(config_shape).collect();
-        let document =
-            json!({ "version": shapes::VERSION, "project": client.project().id, "rubric": rubric.id(), "configs": configs });
+        let document = json!({ "version": shapes::VERSION, "project": client.project().id, "rubric": rubric.id(), "configs": configs });
         stdout(&shapes::document(&document))?;
     } else {
         let mut out = format!("{}, project {}, rubric {}\n", client.host(), client.project().name, rubric.id());
@@ -145,7 +144,8 @@ fn labels(context: &Context<'_>, args: &LangfuseLabels) -> Result<Exit, Failure>
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let at = label.at.map(|at| at.to_string()).unwrap_or_default();
         let who = label.who.as_deref().unwrap_or("(nobody named)");
-        let _ = writeln!(out, "{}  {}  {}  {at}  {who}", left(&label.session, 36), left(&label.name, 20), left(&value, 10));
+        let _ =
+            writeln!(out, "{}  {}  {}  {at}  {who}", left(&label.session, 36), left(&label.name, 20), left(&value, 10));
     }
     let _ = writeln!(out, "{}{}", count(labels.all.len() as u64, "label"), left_out(&labels));
     context.screen.page(&out)?;
@@ -218,9 +218,7 @@ fn doctor(context: &Context<'_>, as_json: bool) -> Result<Exit, Failure> {
         State::Bad => "bad",
     };
     if as_json {
-        let one = |check: &doctor::Check| {
-            json!({ "name": check.name, "state": word(check.state), "words": check.words, "hint": check.hint })
-        };
+        let one = |check: &doctor::Check| json!({ "name": check.name, "state": word(check.state), "words": check.words, "hint": check.hint });
         let checks: Vec<Value> = checks.iter().map(one).collect();
         stdout(&shapes::document(&json!({ "version": shapes::VERSION, "checks": checks })))?;
     } else {

@@ -35,6 +35,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let prism = summary::prism(&run, &window, &query)?;
     let mut exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
     if let Some(sink) = &sink {
+        run.shared = true;
         exit = exit.and(sink.push(context, &run, &rows)?);
     }
     if args.json {

@@ -63,10 +63,8 @@ fn check(name: &'static str, state: State, words: impl Into<String>) -> Check {
 }
 
 fn or_bad(name: &'static str, checked: Result<Check, LangfuseError>) -> Check {
-    checked.unwrap_or_else(|error| Check {
-        hint: error.hint.map(str::to_owned),
-        ..check(name, State::Bad, error.message)
-    })
+    checked
+        .unwrap_or_else(|error| Check { hint: error.hint.map(str::to_owned), ..check(name, State::Bad, error.message) })
 }
 
 fn generation(client: &Client) -> Check {

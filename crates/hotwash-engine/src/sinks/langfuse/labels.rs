@@ -65,7 +65,8 @@ pub fn labels(client: &Client, window: Window, unsigned: bool) -> Result<Labels,
         let StoredScore { id, name, at, comment, subject, author: who, .. } = score;
         labels.all.push(Label { session, name, value, who, at, comment, subject, id });
     }
-    let order = |label: &Label| (label.session.clone(), label.name.clone(), label.who.clone(), label.at, label.id.clone());
+    let order =
+        |label: &Label| (label.session.clone(), label.name.clone(), label.who.clone(), label.at, label.id.clone());
     labels.all.sort_by_key(order);
     // Of several by one person on one thing the last one counts.
     labels.all.reverse();
@@ -111,12 +112,8 @@ fn sessions_of(
     }
     let window = Window { from: Timestamp(window.from.0 - BEFORE_MS), to: window.to };
     for traces in traces.chunks(TRACES) {
-        let query = ObservationQuery {
-            traces,
-            roots: true,
-            in_a_session: true,
-            ..ObservationQuery::new(window, "core,basic")
-        };
+        let query =
+            ObservationQuery { traces, roots: true, in_a_session: true, ..ObservationQuery::new(window, "core,basic") };
         client.observations(&query, &mut |row| {
             if let (Some(trace), Some(session)) = (row.trace, row.session) {
                 known.insert(trace, session);

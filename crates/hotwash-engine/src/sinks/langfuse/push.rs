@@ -259,16 +259,6 @@ const LOOKS_MS: [u64; 10] = [200, 800, 2_000, 3_000, 2_000, 2_000, 5_000, 5_000,
 const ROUNDS: u32 = 3;
 
 fn carry_out(client: &Client, plan: Plan, report: &mut Report) -> Result<(), LangfuseError> {
-    for (session, name, id) in plan.remove {
-        match client.delete_score(&id) {
-            Ok(()) => report.removed += 1,
-            // Others may fare as badly, but scores must be written all the same.
-            Err(error) if error.kind != Failing::Stopped && !error.kind.is_for_all() => {
-                report.not_removed.push(Lost { session, name, why: error.message });
-            }
-            Err(error) => return Err(error),
-        }
-    }
     let mut open: BTreeMap<String, (SessionId, NewScore)> =
         plan.write.into_iter().map(|(session, score)| (score.id.clone(), (session, score))).collect();
     for round in 1..=ROUNDS {
@@ -291,13 +281,26 @@ fn carry_out(client: &Client, plan: Plan, report: &mut Report) -> Result<(), Lan
             }
         }
     }
+    // Last, so that a score which moves is never nowhere.
+    for (session, name, id) in plan.remove {
+        match client.delete_score(&id) {
+            Ok(()) => report.removed += 1,
+            // Others may fare as badly, but scores must be written all the same.
+            Err(error) if error.kind != Failing::Stopped && !error.kind.is_for_all() => {
+                report.not_removed.push(Lost { session, name, why: error.message });
+            }
+            Err(error) => return Err(error),
+        }
+    }
     let configs = if open.is_empty() { Vec::new() } else { client.configs()? };
     for (session, score) in open.into_values() {
         let config = score.config.as_ref().map(|id| configs.iter().find(|config| config.id == *id));
         let why = match config {
             Some(None) => "its config is not there any more".to_owned(),
             Some(Some(config)) if config.is_archived => "its config was archived".to_owned(),
-            Some(Some(config)) if !config.takes(&score.value) => "its config does not take the value any more".to_owned(),
+            Some(Some(config)) if !config.takes(&score.value) => {
+                "its config does not take the value any more".to_owned()
+            }
             _ => "the server took it, and it cannot be read back".to_owned(),
         };
         report.dropped.push(Lost { session, name: score.name, why });

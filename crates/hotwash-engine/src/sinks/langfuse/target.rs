@@ -119,11 +119,8 @@ fn first_trace(client: &Client, session: &str, row: &Row) -> Result<Option<Strin
     };
     match client.reads() {
         Reads::Observations => {
-            let query = ObservationQuery {
-                roots: true,
-                session: Some(session),
-                ..ObservationQuery::new(window, "core,basic")
-            };
+            let query =
+                ObservationQuery { roots: true, session: Some(session), ..ObservationQuery::new(window, "core,basic") };
             client.observations(&query, &mut see)?;
         }
         Reads::Legacy => {
