@@ -131,6 +131,8 @@ fn a_push_again_changes_nothing_and_a_new_verdict_only_its_own() {
     if let Some(Reading::Scored { value, .. }) = rows[7].grade.as_mut().map(|grade| &mut grade.scores[1].reading) {
         *value = Value::Number(0.9);
     }
+    // Judged again, with one other word.
+    rows[7].judged.iter_mut().for_each(|judged| judged.at = Timestamp(START.0 + 5000));
     let report = pushed(&fake.client(), &rows);
     assert_eq!((report.written, report.unchanged, fake.changes(), fake.scores().len()), (1, 279, 281, 280));
 }
