@@ -13,6 +13,7 @@ mod export;
 mod facts;
 mod forget;
 mod judging;
+mod langfuse;
 mod prism;
 mod redact;
 mod rubric;
