@@ -17,7 +17,7 @@ pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure>
     let mut out = String::new();
     if args.variables {
         for variable in env::ALL {
-            let _ = writeln!(out, "{}  {}", left(variable.name, 19), variable.about);
+            let _ = writeln!(out, "{}  {}", left(variable.name, 25), variable.about);
         }
     } else if args.json {
         let values: serde_json::Map<_, _> = values(settings)

@@ -40,6 +40,8 @@ pub struct Options<'a> {
 pub struct Report {
     /// Sessions that were looked at.
     pub sessions: u64,
+    /// Sessions that are not graded by this rubric, which says nothing about what may be there of them.
+    pub ungraded: u64,
     /// Sessions that are nothing of Langfuse's.
     pub without_target: u64,
     /// Sessions that are a part of one there, and have no trace there to be attached to.
@@ -140,6 +142,10 @@ fn plan(
     let mut bound = Vec::new();
     for row in rows {
         report.sessions += 1;
+        if row.grade.is_none() {
+            report.ungraded += 1;
+            continue;
+        }
         let target: Target = options.targets.target(row);
         let Some(subject) = target.subject(client, row, options.attach)? else {
             report.without_target += 1;
@@ -170,6 +176,11 @@ fn plan(
                 }
                 continue;
             };
+            // Under one id the trace stays what it was first.
+            let subject = match (known.map(|known| &known.subject), &subject) {
+                (Some(first @ Subject::Trace(_)), Subject::Trace(_)) => first.clone(),
+                _ => subject.clone(),
+            };
             report.wanted += 1;
             if known.is_some_and(|known| is_same(known, &draft.value, &draft.metadata, &subject)) {
                 report.unchanged += 1;
@@ -188,7 +199,7 @@ fn plan(
                 id,
                 name: slot.name,
                 value: draft.value,
-                subject: subject.clone(),
+                subject,
                 config: config.map(|config| config.id.clone()),
                 comment: draft.comment,
                 metadata,

@@ -167,6 +167,10 @@ fn what_has_no_value_is_not_there() {
     let report = pushed(&fake.client(), &rows);
     assert_eq!((report.wanted, report.unchanged, report.removed), (13, 13, 1));
     assert_eq!(fake.scores().len(), 13);
+    // Not graded is not the same as without a value.
+    rows[1].grade = None;
+    let report = pushed(&fake.client(), &rows);
+    assert_eq!((report.ungraded, report.removed, fake.scores().len()), (1, 0, 13));
 }
 
 #[test]
