@@ -4,7 +4,7 @@
 use super::case::{Ask, Case, Said};
 use super::purse::{self, Purse, Reserved, Share, Spent};
 use super::{Report, Setup};
-use crate::judges::{JudgeError, Reply};
+use crate::judges::{Failing, JudgeError, Reply};
 use crate::stores::{Answered, Judgement, Store, StoreError};
 use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::redact;
@@ -39,8 +39,18 @@ impl<'s, 'w> Carrier<'s, 'w> {
             }
             for ask in asks {
                 match self.store.answer(&ask.id)? {
-                    Some(answered) => {
+                    Some(mut answered) => {
                         self.report.cached += 1;
+                        if answered.session.0.is_empty() {
+                            // It came before anybody knew what it was about.
+                            answered.session = case.session().clone();
+                            answered.name.clone_from(&ask.name);
+                            ask.prompt.task.name().clone_into(&mut answered.task);
+                            self.setup.looks[ask.look].name.clone_into(&mut answered.judge);
+                            answered.model.clone_from(&ask.model);
+                            answered.prompt_hash.clone_from(&ask.prompt.template_hash);
+                            self.fresh.push(answered.clone());
+                        }
                         case.answer(&ask, &Said::of(&answered));
                     }
                     None => open.push(ask),
@@ -53,6 +63,30 @@ impl<'s, 'w> Carrier<'s, 'w> {
     pub(super) fn reserve(&mut self, ask: &Ask) -> Option<Reserved> {
         let share = self.setup.looks[ask.look].share;
         self.purse.reserve(purse::at_most(self.setup.prices, &ask.model, &ask.prompt, share))
+    }
+
+    /// An answer came to a question of another run. It was paid for, so it is kept for whoever asks that next.
+    pub(super) fn stray(&mut self, id: &str, reply: Reply) {
+        let Reply { text, stop, model, usage, requests, .. } = reply;
+        self.fresh.push(Answered {
+            id: id.to_owned(),
+            session: SessionId(String::new()),
+            name: String::new(),
+            task: String::new(),
+            judge: String::new(),
+            answered_by: redact(&model, self.setup.rules).into_string(),
+            model: String::new(),
+            prompt_hash: String::new(),
+            at: (self.setup.now)(),
+            reply: redact(&text, self.setup.rules),
+            stop,
+            usage,
+            cost: usage
+                .as_ref()
+                .and_then(|usage| self.setup.prices.cost(&model, usage))
+                .map(|cost| Share::Half.of(cost)),
+            requests,
+        });
     }
 
     /// An answer came. It is kept with the next [`Carrier::keep`], before the case hears of it.
@@ -96,7 +130,9 @@ impl<'s, 'w> Carrier<'s, 'w> {
 
     /// No answer came, and none will.
     pub(super) fn failed(&mut self, error: &JudgeError, reserved: Reserved) -> Said {
-        self.purse.settle(reserved, Spent::Nothing);
+        // No word came back, but the question may have been read.
+        let lost = matches!(error.kind, Failing::TimedOut | Failing::Broken | Failing::Garbled);
+        self.purse.settle(reserved, if lost && error.requests > 0 { Spent::Perhaps } else { Spent::Nothing });
         self.report.requests += u64::from(error.requests);
         if error.kind.is_for_all() && self.report.ended.is_none() {
             self.report.ended = Some(error.message.clone());

@@ -391,7 +391,7 @@ impl Case<'_> {
     fn doubts(&self) -> Vec<second::Escalation> {
         let (grade, outcome) = (self.grade(), self.outcome());
         let mut doubts = Vec::new();
-        let (grade, outcome) = agreed(grade, outcome, self.setup);
+        let (grade, outcome) = self.agreed(grade, outcome);
         if let (Some(outcome), Some(verdict)) = (&outcome, self.sights[0].outcome.verdict()) {
             doubts.extend(second::of_outcome(&self.offline, verdict, outcome));
         }
@@ -469,10 +469,24 @@ impl Case<'_> {
         for flag in slots.iter().flat_map(|slot| slot.flags()) {
             flag.raise(&mut grade.flags);
         }
-        if slots.iter().any(|slot| slot.verdict().is_none()) || self.coverage() < 1.0 && self.is_cut() {
+        if slots.iter().any(|slot| slot.verdict().is_none()) || self.is_cut() {
             Flag::Partial.raise(&mut grade.flags);
         }
         Some(grade)
+    }
+
+    /// Grade and outcome, made to go together. Where the judge gave no outcome, the grade goes by what facts say.
+    fn agreed(&self, grade: Option<Grade>, outcome: Option<Outcome>) -> (Option<Grade>, Option<Outcome>) {
+        let Some(mut grade) = grade else { return (None, outcome) };
+        let mut against = outcome.clone().unwrap_or_else(|| {
+            let mut facts = self.offline.clone();
+            if !self.whole.alarms().is_empty() {
+                Flag::InjectionSuspected.raise(&mut facts.flags);
+            }
+            facts
+        });
+        combine::agree(&mut grade, &mut against, self.setup.rubric);
+        (Some(grade), outcome.map(|_| against))
     }
 
     /// Something had to be left out although it is not merely what was read.
@@ -488,7 +502,7 @@ impl Case<'_> {
 
     /// What it comes to, or why to nothing.
     pub(super) fn conclude(self, at: Timestamp) -> Result<Judgement, String> {
-        let (grade, outcome) = agreed(self.grade(), self.outcome(), self.setup);
+        let (grade, outcome) = self.agreed(self.grade(), self.outcome());
         if grade.is_none() && outcome.is_none() {
             return Err(self.why().unwrap_or_else(|| "nothing was asked".into()));
         }
@@ -531,17 +545,6 @@ impl Case<'_> {
 
 /// A session of which less than this was shown is judged in part.
 const LITTLE: f64 = 0.5;
-
-/// Grade and outcome, made to go together.
-fn agreed(grade: Option<Grade>, outcome: Option<Outcome>, setup: &Setup<'_>) -> (Option<Grade>, Option<Outcome>) {
-    match (grade, outcome) {
-        (Some(mut grade), Some(mut outcome)) => {
-            combine::agree(&mut grade, &mut outcome, setup.rubric);
-            (Some(grade), Some(outcome))
-        }
-        other => other,
-    }
-}
 
 /// The hash of a question and of who is asked.
 fn id(prompt: &Prompt, judge: &str, model: &str) -> String {

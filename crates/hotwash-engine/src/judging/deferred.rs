@@ -10,8 +10,6 @@ use std::collections::HashMap;
 
 /// How much evidence is in memory at once.
 const GROUP_BYTES: usize = 96 << 20;
-/// How many answers are kept in one go.
-const KEEP: usize = 64;
 
 pub(super) fn judge<'r>(
     store: &mut Store,
@@ -33,7 +31,13 @@ pub(super) fn judge<'r>(
             }
         }
         while round(&mut carrier, &mut cases)? && !setup.stopped() && carrier.report.ended.is_none() {}
-        for case in cases.into_iter().flatten() {
+        for mut case in cases.into_iter().flatten() {
+            // What was answered last may have been all that was missing; nothing more is asked.
+            carrier.ready(&mut case)?;
+            if case.is_done() {
+                carrier.conclude(case);
+                continue;
+            }
             // What waits is waited for; what the end of the run cut off is not.
             if case.waits() {
                 carrier.report.waits += 1;
@@ -97,16 +101,24 @@ fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Resul
     }
     carrier.keep()?;
     let mut progress = false;
-    for (look, it) in carrier.setup.looks.iter().enumerate() {
+    let setup = carrier.setup;
+    for (look, it) in setup.looks.iter().enumerate() {
         let asked: Vec<Ask> =
             asks.iter().map(|asked| &asked.asking[0].1).filter(|ask| ask.look == look).cloned().collect();
         if asked.is_empty() {
             continue;
         }
         let mut problem = None;
-        let mut unkept = 0;
         let mut hear = |id: &str, answer: Answer| {
-            let Some(Asked { asking, reserved }) = places.get(id).map(|at| &mut asks[*at]) else { return };
+            let Some(Asked { asking, reserved }) = places.get(id).map(|at| &mut asks[*at]) else {
+                if let Answer::Reply(reply) = answer {
+                    carrier.stray(id, reply);
+                    if let Err(error) = carrier.keep() {
+                        problem.get_or_insert(error);
+                    }
+                }
+                return;
+            };
             let Some(reserved) = reserved.take() else { return };
             let Some(session) = cases.get(asking[0].0).and_then(Option::as_ref).map(|case| case.session().clone())
             else {
@@ -124,10 +136,8 @@ fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Resul
                 Answer::Reply(reply) => carrier.received(&session, &asking[0].1, reply, reserved),
                 Answer::Failed(error) => carrier.failed(&error, reserved),
             };
-            unkept += 1;
-            if unkept % KEEP == 0
-                && let Err(error) = carrier.keep()
-            {
+            // At once: a batch is forgotten when its last answer was told.
+            if let Err(error) = carrier.keep() {
                 problem.get_or_insert(error);
             }
             carrier.report.cached += asking.len() as u64 - 1;
@@ -150,6 +160,9 @@ fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Resul
             }
             Backend::Live(live) => {
                 for ask in &asked {
+                    if setup.stopped() {
+                        break;
+                    }
                     match live.reply(&ask.prompt, &ask.model) {
                         Ok(reply) => hear(&ask.id, Answer::Reply(reply)),
                         Err(error) => hear(&ask.id, Answer::Failed(error)),

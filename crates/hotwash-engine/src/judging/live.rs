@@ -1,13 +1,14 @@
 //! Judges that answer while one waits: a few hands carry questions, one head keeps the store and the purse.
 
 use super::carrier::Carrier;
-use super::case::{Ask, Case};
+use super::case::{Ask, Case, Said};
 use super::purse::{Purse, Reserved};
 use super::{Backend, Docket, Dockets, Report, Setup, open_case};
-use crate::judges::{JudgeError, Reply};
+use crate::judges::{Failing, JudgeError, Reply};
 use crate::stores::{Store, StoreError};
 use hotwash_core::prompts::Prompt;
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
@@ -53,13 +54,19 @@ pub(super) fn judge<'r>(
                 loop {
                     let errand = inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok(Errand { ticket, prompt, model, look }) = errand else { return };
-                    let answer = backends[look].reply(&prompt, &model);
+                    let ask = AssertUnwindSafe(|| backends[look].reply(&prompt, &model));
+                    // Whatever happens, the head hears of it: it waits for every errand that it sent.
+                    let answer = catch_unwind(ask).unwrap_or_else(|_| {
+                        let (kind, message) = (Failing::Garbled, "the backend broke down, which is a bug".into());
+                        Err(JudgeError { kind, message, requests: 1 })
+                    });
                     if replies.send((ticket, answer)).is_err() {
                         return;
                     }
                 }
             });
         }
+        drop(replies);
         // Owned here: when the head is done, however it ends, the hands find nobody to work for.
         let head = Head {
             carrier,
@@ -88,27 +95,31 @@ struct Head<'s, 'r> {
 
 impl<'r> Head<'_, 'r> {
     fn run(mut self) -> Result<Report, StoreError> {
+        match self.work() {
+            Ok(()) => {}
+            Err(error) => {
+                // What is under way is paid for: it is waited for, and kept if the store takes it again.
+                self.hear(true);
+                let _ = self.carrier.keep();
+                return Err(error);
+            }
+        }
+        let Head { mut carrier, open, cases, .. } = self;
+        let why = if carrier.setup.stopped() { "stopped before" } else { "not asked any more" };
+        for _ in 0..cases.len() + open.len() {
+            carrier.report.skip(why);
+        }
+        Ok(carrier.report)
+    }
+
+    fn work(&mut self) -> Result<(), StoreError> {
         loop {
             self.hand_out()?;
             self.carrier.keep()?;
             if self.under_way.is_empty() {
-                break;
+                return Ok(());
             }
-            let Ok(first) = self.answers.recv() else { break };
-            let mut came = vec![first];
-            came.extend(self.answers.try_iter());
-            let mut said = Vec::new();
-            for (ticket, answer) in came {
-                let Some(UnderWay { asking, reserved }) = self.under_way.remove(&ticket) else { continue };
-                let Some((first, ask)) = asking.first() else { continue };
-                let Some(session) = self.cases.get(first).map(|case| case.session().clone()) else { continue };
-                let heard = match answer {
-                    Ok(reply) => self.carrier.received(&session, ask, reply, reserved),
-                    Err(error) => self.carrier.failed(&error, reserved),
-                };
-                self.carrier.report.cached += asking.len() as u64 - 1;
-                said.extend(asking.into_iter().map(|(case, ask)| (case, ask, heard.clone())));
-            }
+            let said = self.hear(false);
             // What was paid for is safe before anything is made of it.
             self.carrier.keep()?;
             for (number, ask, heard) in said {
@@ -119,13 +130,36 @@ impl<'r> Head<'_, 'r> {
             }
             (self.carrier.setup.progress)(&self.carrier.report);
         }
-        self.carrier.keep()?;
-        let Head { mut carrier, open, cases, .. } = self;
-        let why = if carrier.setup.stopped() { "stopped before" } else { "not asked any more" };
-        for _ in 0..cases.len() + open.len() {
-            carrier.report.skip(why);
+    }
+
+    /// Waits for the next answer, or for all that are under way, and takes whatever else has come.
+    fn hear(&mut self, all: bool) -> Vec<(u64, Ask, Said)> {
+        let mut came = Vec::new();
+        while came.is_empty() || all && came.len() < self.under_way.len() {
+            let Ok(one) = self.answers.recv() else { break };
+            came.push(one);
+            came.extend(self.answers.try_iter());
         }
-        Ok(carrier.report)
+        let mut said = Vec::new();
+        for (ticket, answer) in came {
+            let Some(UnderWay { asking, reserved }) = self.under_way.remove(&ticket) else { continue };
+            let Some((first, ask)) = asking.first() else { continue };
+            let Some(session) = self.cases.get(first).map(|case| case.session().clone()) else { continue };
+            let heard = match answer {
+                Ok(reply) => self.carrier.received(&session, ask, reply, reserved),
+                Err(error) => {
+                    let heard = self.carrier.failed(&error, reserved);
+                    if error.kind == Failing::Stopped {
+                        // It was not asked, which says nothing about the session.
+                        continue;
+                    }
+                    heard
+                }
+            };
+            self.carrier.report.cached += asking.len() as u64 - 1;
+            said.extend(asking.into_iter().map(|(case, ask)| (case, ask, heard.clone())));
+        }
+        said
     }
 
     /// Gives the hands something to do, as long as there is something and nothing speaks against it.

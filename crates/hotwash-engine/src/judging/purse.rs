@@ -13,6 +13,8 @@ pub struct Purse {
     cap: Option<Picodollars>,
     spent: Picodollars,
     reserved: Picodollars,
+    /// What may have been spent, as far as anybody knows: it counts against the cap like what was.
+    perhaps: Picodollars,
     /// Calls whose price nobody knows.
     unpriced: u64,
 }
@@ -35,7 +37,7 @@ impl Purse {
             (None, None) => Picodollars(0),
             (Some(amount), _) => amount,
         };
-        let after = self.spent.plus(self.reserved).plus(amount);
+        let after = self.spent.plus(self.perhaps).plus(self.reserved).plus(amount);
         if self.cap.is_some_and(|cap| after > cap) {
             return None;
         }
@@ -49,7 +51,11 @@ impl Purse {
         self.reserved = Picodollars(self.reserved.0.saturating_sub(reserved.0.0));
         match cost {
             Spent::Nothing => {}
-            Spent::Unknown => self.unpriced += 1,
+            Spent::Perhaps => self.perhaps = self.perhaps.plus(reserved.0),
+            Spent::Unknown => {
+                self.unpriced += 1;
+                self.perhaps = self.perhaps.plus(reserved.0);
+            }
             Spent::Known(cost) => self.spent = self.spent.plus(cost),
         }
     }
@@ -70,7 +76,9 @@ impl Purse {
 pub enum Spent {
     /// It was never answered.
     Nothing,
-    /// Nobody says.
+    /// It was never answered, and may have been charged for all the same.
+    Perhaps,
+    /// It was answered, and nobody says for how much.
     Unknown,
     /// This much.
     Known(Picodollars),
@@ -82,8 +90,10 @@ pub fn at_most(prices: &Prices, model: &str, prompt: &Prompt, share: Share) -> O
         return Some(Picodollars(0));
     }
     let input = prompt.tokens() as u64 * MARGIN.0 / MARGIN.1;
-    // Written to the cache is the dearest way to read something.
-    let usage = Usage { cache_write: input, output: u64::from(prompt.max_output_tokens), ..Usage::default() };
+    // Written to the cache is the dearest way to read something, and for an hour, as batches do, dearer still.
+    let cache_write_1h = if share == Share::Half { input } else { 0 };
+    let output = u64::from(prompt.max_output_tokens);
+    let usage = Usage { cache_write: input, cache_write_1h, output, ..Usage::default() };
     prices.cost(model, &usage).map(|cost| share.of(cost))
 }
 
@@ -146,6 +156,17 @@ mod tests {
         let reserved = purse.reserve(None).unwrap();
         purse.settle(reserved, Spent::Unknown);
         assert_eq!((purse.spent(), purse.unpriced()), (dollars(0), 1));
+    }
+
+    #[test]
+    fn what_nobody_can_tell_counts_as_much_as_it_may_have_been() {
+        for spent in [Spent::Unknown, Spent::Perhaps] {
+            let mut purse = Purse::new(Some(dollars(3)));
+            let reserved = purse.reserve(Some(dollars(2))).unwrap();
+            purse.settle(reserved, spent);
+            assert_eq!(purse.reserve(Some(dollars(2))), None, "{spent:?}");
+            assert_eq!(purse.spent(), dollars(0));
+        }
     }
 
     proptest! {

@@ -11,6 +11,7 @@ use hotwash_core::scores::Provenance;
 use hotwash_core::sessions::{SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 impl Store {
     /// From here on a commit survives a power cut too: what is kept was paid for.
@@ -98,8 +99,15 @@ impl Store {
                 let outcome = outcome.as_ref().map(serde_json::to_string).transpose();
                 transaction
                     .prepare_cached(
-                        "INSERT OR REPLACE INTO judgements (origin, session, at_ms, from_ms, to_ms, grade, outcome, detail)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                        // What was judged in one run stays where another judges the rest of the same.
+                        "INSERT INTO judgements (origin, session, at_ms, from_ms, to_ms, grade, outcome, detail)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                         ON CONFLICT (session, origin) DO UPDATE SET
+                             grade = CASE WHEN from_ms IS ?4 AND to_ms IS ?5 THEN coalesce(?6, grade) ELSE ?6 END,
+                             outcome = CASE WHEN from_ms IS ?4 AND to_ms IS ?5 THEN coalesce(?7, outcome) ELSE ?7 END,
+                             detail = CASE WHEN from_ms IS ?4 AND to_ms IS ?5 AND ?7 IS NULL AND outcome IS NOT NULL
+                                 THEN detail ELSE ?8 END,
+                             at_ms = ?3, from_ms = ?4, to_ms = ?5",
                     )?
                     .execute(params![
                         origin,
@@ -142,7 +150,19 @@ impl Store {
                     None => continue,
                 },
             };
-            found.insert(id, judgement);
+            match found.entry(id) {
+                Entry::Occupied(mut earlier) => {
+                    let before: &Judgement = earlier.get();
+                    // What breaks off takes nothing from what was whole.
+                    if judgement.judging.complete
+                        || !before.judging.complete
+                        || !before.is_of(judgement.from, judgement.to)
+                    {
+                        earlier.insert(judgement);
+                    }
+                }
+                Entry::Vacant(place) => drop(place.insert(judgement)),
+            }
         }
         Ok(found)
     }

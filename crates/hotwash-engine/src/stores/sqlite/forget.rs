@@ -28,6 +28,8 @@ impl Store {
     pub fn forget(&mut self, ids: &[SessionId]) -> Result<Vec<Archived>> {
         self.write(|transaction| {
             let mut removed = Vec::new();
+            // Answers of which nobody knows yet what they are about may be about these.
+            transaction.prepare_cached("DELETE FROM answers WHERE session = ''")?.execute([])?;
             for SessionId(id) in ids {
                 for table in ["joined", "answers", "judgements"] {
                     transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
