@@ -7,8 +7,9 @@ use crate::redaction::{Compose, Redacted, Rules, redact};
 use crate::rubric::{Critic, Dimension, Kind, Rubric};
 use crate::verdicts::IntentVerdict;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 pub(super) const TOPIC: Template = Template(include_str!("../../prompts/topic.md"));
 pub(super) const INTENT: Template = Template(include_str!("../../prompts/intent.md"));
@@ -119,24 +120,7 @@ pub fn outcome(evidence: &Evidence, intent: &IntentVerdict, rules: &Rules) -> Pr
 
 /// How well it went: on all dimensions, or on those of one critic.
 pub fn quality(evidence: &Evidence, rubric: &Rubric, critic: Option<&Critic>, rules: &Rules) -> Prompt {
-    let dimensions = dimensions_of(rubric, critic);
-    let schema = schema::quality(&dimensions);
-    let words = schema.to_string();
-    let described: String = dimensions.iter().map(|dimension| describe(dimension)).collect();
-    let mut role = Compose::new();
-    if let Some(critic) = critic {
-        role.own("You are one of a panel, its `").words(&redact(&critic.name, rules));
-        role.own("` critic; the other dimensions are scored by others.");
-    }
-    let values =
-        [("critic", role.finish()), ("rubric", redact(&rubric.id(), rules)), ("dimensions", redact(&described, rules))];
-    let [task, data, cites, answer] = QUALITY.words();
-    let name = critic.map_or("", |critic| critic.name.as_str());
-    let fixed = Fixed {
-        text: Arc::new(QUALITY.fixed(&redact(&words, rules), &values)),
-        hash: hash_of(&[task, data, cites, answer, &words, &rubric.hash(), name]),
-        schema: Arc::new(schema),
-    };
+    let asked = Asked::of(rubric, critic, rules);
 
     let part = evidence.part();
     let mut which = Compose::new();
@@ -145,14 +129,59 @@ pub fn quality(evidence: &Evidence, rubric: &Rubric, critic: Option<&Critic>, ru
         which.own(if part.number + 1 == part.of { ", the last one." } else { ": the session goes on after it." });
         which.own(" Judge only what belongs to it; what is marked as context does not.");
     }
-    let names: Vec<String> = dimensions.iter().map(|dimension| format!("`{}`", dimension.name)).collect();
     let question = QUALITY.question(&[
         ("marker", own_marker(evidence.marker())),
         ("part", which.finish()),
-        ("names", redact(&names.join(", "), rules)),
+        ("names", asked.names.clone()),
     ]);
-    let prompt = fixed.prompt(Task::Quality, evidence.text().clone(), question);
-    Prompt { critic: name.to_owned(), ..prompt }
+    let prompt = asked.fixed.prompt(Task::Quality, evidence.text().clone(), question);
+    Prompt { critic: critic.map(|critic| critic.name.clone()).unwrap_or_default(), ..prompt }
+}
+
+/// What is the same for every session under a rubric, for one critic or for all dimensions.
+struct Asked {
+    fixed: Fixed,
+    names: Redacted<String>,
+}
+
+/// By the rubric's hash, the critic and the rules.
+type Remembered = Mutex<HashMap<(String, String, u64), Arc<Asked>>>;
+
+impl Asked {
+    /// Worked out once: it is longer than most sessions.
+    fn of(rubric: &Rubric, critic: Option<&Critic>, rules: &Rules) -> Arc<Asked> {
+        static REMEMBERED: LazyLock<Remembered> = LazyLock::new(Remembered::default);
+        let name = critic.map_or("", |critic| critic.name.as_str());
+        let key = (rubric.hash(), name.to_owned(), rules.number());
+        let mut remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(remembered.entry(key).or_insert_with(|| Arc::new(Asked::new(rubric, critic, rules))))
+    }
+
+    fn new(rubric: &Rubric, critic: Option<&Critic>, rules: &Rules) -> Asked {
+        let dimensions = dimensions_of(rubric, critic);
+        let schema = schema::quality(&dimensions);
+        let words = schema.to_string();
+        let described: String = dimensions.iter().map(|dimension| describe(dimension)).collect();
+        let mut role = Compose::new();
+        if let Some(critic) = critic {
+            role.own("You are one of a panel, its `").words(&redact(&critic.name, rules));
+            role.own("` critic; the other dimensions are scored by others.");
+        }
+        let values = [
+            ("critic", role.finish()),
+            ("rubric", redact(&rubric.id(), rules)),
+            ("dimensions", redact(&described, rules)),
+        ];
+        let [task, data, cites, answer] = QUALITY.words();
+        let name = critic.map_or("", |critic| critic.name.as_str());
+        let fixed = Fixed {
+            text: Arc::new(QUALITY.fixed(&redact(&words, rules), &values)),
+            hash: hash_of(&[task, data, cites, answer, &words, &rubric.hash(), name]),
+            schema: Arc::new(schema),
+        };
+        let names: Vec<String> = dimensions.iter().map(|dimension| format!("`{}`", dimension.name)).collect();
+        Asked { fixed, names: redact(&names.join(", "), rules) }
+    }
 }
 
 /// The dimensions that a critic scores; all of them without one.

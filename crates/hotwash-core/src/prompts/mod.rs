@@ -12,6 +12,7 @@ mod tests;
 pub(crate) use ask::dimensions_of;
 pub use ask::{intent, outcome, quality, topic, version};
 
+use crate::evidence::tokens::of_text;
 use crate::redaction::{Compose, Redacted, Rules, redact};
 use crate::verdicts::Problem;
 use serde_json::Value;
@@ -82,12 +83,7 @@ impl Prompt {
 
     /// How many tokens it is estimated to be.
     pub fn tokens(&self) -> usize {
-        // As evidence is estimated: four characters, or one that is not ASCII, are a token.
-        let text = |text: &str| {
-            let wide = text.chars().filter(|c| !c.is_ascii()).count();
-            wide + (text.chars().count() - wide).div_ceil(4)
-        };
-        text(self.fixed.as_str()) + text(self.evidence.as_str()) + text(self.question.as_str())
+        of_text(self.fixed.as_str()) + of_text(self.evidence.as_str()) + of_text(self.question.as_str())
     }
 
     /// The same question once more, with what was wrong with the answer. The answer itself is not shown: it may hold what
@@ -109,9 +105,8 @@ impl Prompt {
 
     /// A hash of everything that is sent: equal questions have equal answers, and are asked once.
     pub fn hash(&self) -> String {
-        let schema = self.schema.to_string();
-        let parts = [self.fixed.as_str(), self.evidence.as_str(), self.question.as_str(), &schema];
-        hash_of(&parts)
+        // The template's hash stands for the fixed part and the schema.
+        hash_of(&[&self.template_hash, self.evidence.as_str(), self.question.as_str()])
     }
 }
 

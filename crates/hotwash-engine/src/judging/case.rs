@@ -147,8 +147,9 @@ pub struct Case<'s> {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
     offline: Outcome,
-    requests: Evidence,
-    whole: Evidence,
+    /// What each task is shown, where it is asked.
+    requests: Option<Evidence>,
+    whole: Option<Evidence>,
     chunks: Vec<Evidence>,
     intent: Slot<IntentVerdict>,
     sights: Vec<Sight>,
@@ -170,8 +171,8 @@ impl<'s> Case<'s> {
             from: row.session.from,
             to: row.session.to,
             offline,
-            requests: record.requests(),
-            whole: record.whole(budget),
+            requests: wants(Task::Intent).then(|| record.requests()),
+            whole: wants(Task::Outcome).then(|| record.whole(budget)),
             chunks: if wants(Task::Quality) { record.chunks(&setup.rubric.chunks) } else { Vec::new() },
             intent: Slot::Open,
             sights: vec![Sight::default()],
@@ -192,7 +193,7 @@ impl<'s> Case<'s> {
 
     /// About how much memory it takes.
     pub(super) fn bytes(&self) -> usize {
-        let evidence = [&self.requests, &self.whole].into_iter().chain(&self.chunks);
+        let evidence = self.requests.iter().chain(&self.whole).chain(&self.chunks);
         // The text, and about as much again for the events as they are looked up in.
         evidence.map(|evidence| 2 * evidence.text().as_str().len()).sum()
     }
@@ -218,8 +219,10 @@ impl<'s> Case<'s> {
     /// The questions that are ready and were not handed out before.
     pub(super) fn ready(&mut self) -> Vec<Ask> {
         let mut asks = std::mem::take(&mut self.again);
-        if self.wants(Task::Intent) && matches!(self.intent, Slot::Open) {
-            asks.push(self.ask(0, Place::Intent, prompts::intent(&self.requests)));
+        if let Some(requests) = &self.requests
+            && matches!(self.intent, Slot::Open)
+        {
+            asks.push(self.ask(0, Place::Intent, prompts::intent(requests)));
             self.intent = Slot::Asked;
         }
         for look in 0..self.sights.len() {
@@ -234,11 +237,11 @@ impl<'s> Case<'s> {
     }
 
     fn ready_in(&mut self, look: usize, asks: &mut Vec<Ask>) {
-        if self.wants(Task::Outcome)
+        if let Some(whole) = &self.whole
             && matches!(self.sights[look].outcome, Slot::Open)
             && let Some(intent) = self.intended().filter(|intent| intent.intent != Intent::None)
         {
-            let prompt = prompts::outcome(&self.whole, &intent, self.setup.rules);
+            let prompt = prompts::outcome(whole, &intent, self.setup.rules);
             asks.push(self.ask(look, Place::Outcome, prompt));
             self.sights[look].outcome = Slot::Asked;
         }
@@ -258,15 +261,15 @@ impl<'s> Case<'s> {
     /// the usual ones stand in for them.
     pub(super) fn foreseen(&self) -> Vec<Ask> {
         let mut asks = Vec::new();
-        if self.wants(Task::Intent) {
-            asks.push(self.ask(0, Place::Intent, prompts::intent(&self.requests)));
+        if let Some(requests) = &self.requests {
+            asks.push(self.ask(0, Place::Intent, prompts::intent(requests)));
         }
-        if self.wants(Task::Outcome) {
+        if let Some(whole) = &self.whole {
             let intent = match self.offline.intended.intent {
                 Intent::None => Intent::Feature,
                 intent => intent,
             };
-            let prompt = prompts::outcome(&self.whole, &IntentVerdict::usual(intent), self.setup.rules);
+            let prompt = prompts::outcome(whole, &IntentVerdict::usual(intent), self.setup.rules);
             asks.push(self.ask(0, Place::Outcome, prompt));
         }
         for (critic, name) in self.critics().into_iter().enumerate() {
@@ -338,8 +341,8 @@ impl<'s> Case<'s> {
         let wrong = match ask.place {
             Place::Intent => self.intent.take(IntentVerdict::read(text, rules), Reading::after_retry),
             Place::Outcome => {
-                let Some(intent) = self.intended() else { return };
-                let reading = OutcomeVerdict::read(text, &self.whole, &intent, rules);
+                let (Some(intent), Some(whole)) = (self.intended(), &self.whole) else { return };
+                let reading = OutcomeVerdict::read(text, whole, &intent, rules);
                 self.sights[ask.look].outcome.take(reading, Reading::after_retry)
             }
             Place::Quality { critic, chunk } => {
@@ -411,7 +414,7 @@ impl Case<'_> {
             return None;
         }
         let intent = self.intended()?;
-        let alarms = self.whole.alarms();
+        let alarms = self.whole.as_ref()?.alarms();
         if intent.intent == Intent::None {
             return Some(decide::without_goal(&self.offline, &intent, alarms));
         }
@@ -480,7 +483,7 @@ impl Case<'_> {
         let Some(mut grade) = grade else { return (None, outcome) };
         let mut against = outcome.clone().unwrap_or_else(|| {
             let mut facts = self.offline.clone();
-            if !self.whole.alarms().is_empty() {
+            if self.whole.iter().chain(&self.chunks).any(|evidence| !evidence.alarms().is_empty()) {
                 Flag::InjectionSuspected.raise(&mut facts.flags);
             }
             facts
@@ -497,7 +500,11 @@ impl Case<'_> {
     /// The share of the session that the judge saw.
     fn coverage(&self) -> f64 {
         let parts: Vec<f64> = self.chunks.iter().map(Evidence::coverage).collect();
-        if parts.is_empty() { self.whole.coverage() } else { parts.iter().sum::<f64>() / parts.len() as f64 }
+        if parts.is_empty() {
+            self.whole.as_ref().map_or(1.0, Evidence::coverage)
+        } else {
+            parts.iter().sum::<f64>() / parts.len() as f64
+        }
     }
 
     /// What it comes to, or why to nothing.
