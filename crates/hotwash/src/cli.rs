@@ -225,13 +225,13 @@ pub(crate) enum Sink {
 #[command(next_help_heading = "Langfuse")]
 pub(crate) struct LangfuseAccess {
     /// Where Langfuse is; LANGFUSE_HOST says the same [default: https://cloud.langfuse.com]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL")]
     pub(crate) langfuse_host: Option<String>,
     /// The project's public key; better in LANGFUSE_PUBLIC_KEY
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, global = true, value_name = "KEY")]
     pub(crate) langfuse_public_key: Option<String>,
     /// The project's secret key; better in LANGFUSE_SECRET_KEY, where nobody sees it
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, global = true, value_name = "KEY")]
     pub(crate) langfuse_secret_key: Option<String>,
 }
 
@@ -331,14 +331,14 @@ pub(crate) struct LangfusePush {
     /// Only this session, by the beginning of its id or of the agent's own; may be given several times
     #[arg(long, value_name = "ID")]
     pub(crate) session: Vec<String>,
-    #[command(flatten)]
-    pub(crate) attaching: Attaching,
     /// Replace verdicts that are newer there
     #[arg(long)]
     pub(crate) force: bool,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) attaching: Attaching,
 }
 
 /// `hotwash langfuse labels`

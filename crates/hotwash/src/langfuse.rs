@@ -95,6 +95,9 @@ pub(crate) fn push(
 ) -> Result<(Report, u64), Failure> {
     let sharing = Sharing::new(context);
     let allowed: Vec<Row> = rows.iter().filter(|row| sharing.allows(row)).cloned().collect();
+    if allowed.is_empty() {
+        return Ok((Report::default(), rows.len() as u64));
+    }
     let targets = Targets::of(&run.store)?;
     let options = Options {
         rubric: &run.rubric,
