@@ -133,6 +133,7 @@ pub(crate) fn told(report: &Report, opted_out: u64) -> String {
     let mut lines = vec![line];
     for (n, what) in [
         (opted_out, "opted out, and did not leave"),
+        (report.ungraded, "not graded by this rubric"),
         (report.without_target, "nothing of Langfuse's"),
         (report.without_trace, "part of a session there, and have no trace there: their scores are on the session"),
     ] {
@@ -175,6 +176,7 @@ pub(crate) fn shape(report: &Report, opted_out: u64) -> Value {
     json!({
         "sessions": report.sessions,
         "opted_out": opted_out,
+        "ungraded": report.ungraded,
         "without_target": report.without_target,
         "without_trace": report.without_trace,
         "wanted": report.wanted,

@@ -58,6 +58,8 @@ pub(crate) struct Run<'a> {
     pub(crate) paths: Option<Vec<String>>,
     /// Why nothing is kept, where something should have been.
     pub(crate) not_kept: Option<String>,
+    /// Something of it left this machine.
+    pub(crate) shared: bool,
     place: Option<Place>,
 }
 
@@ -151,6 +153,7 @@ impl<'a> Run<'a> {
             ingested: Ingested::default(),
             paths: None,
             not_kept: None,
+            shared: false,
             place: None,
         }
     }

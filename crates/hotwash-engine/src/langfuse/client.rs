@@ -3,13 +3,14 @@
 use super::LangfuseError;
 use super::errors::LANGFUSE;
 use super::wire::{Kind, Query, Row, basic};
-use crate::net::http::{Answered, Headers, Method, Network, Request, Server};
+use crate::net::http::{Answered, Failed, Headers, Method, Network, Request, Server};
 use crate::net::retry::{Retries, Setback, Tries};
 use crate::net::{Failing, Key, World};
 use hotwash_core::sessions::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::time::Duration;
@@ -69,6 +70,8 @@ pub struct Client {
     project: Project,
     /// By how much the server's clock is ahead of ours, where it says what time it is.
     ahead_ms: Option<i64>,
+    /// Somebody has answered: a connection that fails now is trouble on the way, not a wrong address.
+    answers: bool,
     /// How scores are written here, as far as it was found out.
     pub(super) way: AtomicU8,
     /// Scores can only be read in the older way.
@@ -108,6 +111,9 @@ pub(super) enum Paging {
     Number,
 }
 
+/// After so many connections that come to nothing, there is nobody at an address.
+const NOBODY: u32 = 3;
+
 /// Sizes of pages; each divides those before it, so that a smaller one goes on where a larger one stopped.
 const SIZES: [u64; 7] = [1000, 500, 100, 50, 25, 5, 1];
 
@@ -138,6 +144,7 @@ impl Client {
             version,
             project,
             ahead_ms: None,
+            answers: false,
             way: AtomicU8::new(0),
             older_scores: AtomicBool::new(false),
         };
@@ -147,6 +154,7 @@ impl Client {
 
     fn find_out(&mut self) -> Result<(), LangfuseError> {
         let (health, date): (Health, _) = self.ask_dated(Method::Get, "/health", None)?;
+        self.answers = true;
         self.version = crate::net::http::shown(&health.version);
         self.ahead_ms = date.map(|date| date.0 - self.now().0);
         let projects: Listed<Project> = self.get("/projects")?;
@@ -237,8 +245,13 @@ impl Client {
         body: Option<&[u8]>,
     ) -> Result<(T, Option<Timestamp>), LangfuseError> {
         let mut tries = Tries::new(&self.network.retries, path.as_bytes());
+        let nobody = Cell::new(0);
+        let is_nobody = |failed: &Failed| {
+            nobody.set(nobody.get() + u32::from(failed.status.is_none() && !failed.unclear));
+            !self.answers && nobody.get() >= NOBODY
+        };
         loop {
-            let answered = self.server.ask(Request { method, path, headers: &self.headers, body })?;
+            let answered = self.server.ask_unless(Request { method, path, headers: &self.headers, body }, is_nobody)?;
             tries.made += 1;
             let error = match self.read(&answered) {
                 Ok(value) => return Ok((value, answered.date)),

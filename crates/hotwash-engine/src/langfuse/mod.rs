@@ -9,6 +9,8 @@ mod datasets;
 mod errors;
 mod reads;
 mod scores;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use client::{Client, Config, Project, Reads};

@@ -240,8 +240,8 @@ const BATCH: usize = 200;
 const BATCH_BYTES: usize = 900_000;
 /// How many go into one array of the newer kind of request.
 const ARRAY: usize = 15;
-/// How many ids are asked for at once: more would make the address too long.
-const IDS: usize = 150;
+/// How many ids are asked for at once: more would make the address too long. Twice as many as fit on a page.
+const IDS: usize = 200;
 /// How often events are sent again that the server failed on.
 const AGAIN: u32 = 3;
 

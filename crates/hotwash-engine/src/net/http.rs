@@ -346,6 +346,10 @@ impl Server {
     fn broken(&self, error: ureq::Error) -> Failed {
         let host = &self.host;
         let timeout = Setback::TimedOut;
+        let no_host = || {
+            let what = format!("there is no host {host}; check the base URL and the network");
+            (Failing::Broken, what, Some(Setback::Failed), false)
+        };
         let (kind, what, setback, unclear) = match error {
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
                 let what = format!(
@@ -365,10 +369,9 @@ impl Server {
                 let what = format!("{host} refuses connections; is the server running, and the address right?");
                 (Failing::Broken, what, Some(Setback::Failed), false)
             }
-            ureq::Error::HostNotFound => {
-                let what = format!("there is no host {host}; check the base URL and the network");
-                (Failing::Broken, what, Some(Setback::Failed), false)
-            }
+            ureq::Error::HostNotFound => no_host(),
+            // The system says it in words only.
+            ureq::Error::Io(error) if error.to_string().contains("failed to lookup address") => no_host(),
             ureq::Error::ConnectionFailed | ureq::Error::ConnectProxyFailed(_) => {
                 (Failing::Broken, format!("could not connect to {host}"), Some(Setback::Failed), false)
             }

@@ -214,13 +214,13 @@ fn doctor(context: &Context<'_>, as_json: bool) -> Result<Exit, Failure> {
     let checks = doctor::examine(&client, &rubric);
     let word = |state: State| match state {
         State::Good => "ok",
-        State::Note => "note",
+        State::Note => "warn",
         State::Bad => "bad",
     };
     if as_json {
-        let one = |check: &doctor::Check| json!({ "name": check.name, "state": word(check.state), "words": check.words, "hint": check.hint });
+        let one = |check: &doctor::Check| json!({ "name": check.name, "state": word(check.state), "text": check.words, "hint": check.hint });
         let checks: Vec<Value> = checks.iter().map(one).collect();
-        stdout(&shapes::document(&json!({ "version": shapes::VERSION, "checks": checks })))?;
+        stdout(&shapes::document(&json!({ "version": shapes::VERSION, "findings": checks })))?;
     } else {
         let mut out = String::new();
         for check in &checks {

@@ -89,10 +89,10 @@ pub(super) fn draw(
     }
     let mut bottom = vec![String::new()];
     bottom.extend(wrap(&format!("{}.", counts.words()), screen.width));
-    let local = match elapsed {
-        Some(elapsed) => format!("Local only. {:.1} s", elapsed.as_secs_f64()),
-        None => "Local only.".into(),
-    };
+    let mut local = if run.shared { String::new() } else { "Local only.".to_owned() };
+    if let Some(elapsed) = elapsed {
+        local = format!("{local} {:.1} s", elapsed.as_secs_f64()).trim_start().to_owned();
+    }
     match bottom.last_mut() {
         Some(last) if width(last) + 1 + width(&local) <= screen.width => *last = format!("{last} {local}"),
         _ => bottom.push(local),

@@ -15,6 +15,7 @@ mod forget;
 mod injections;
 mod judging;
 mod killed;
+mod langfuse;
 mod prism;
 mod redact;
 mod rubric;

@@ -84,6 +84,16 @@ pub fn settle(client: &Client, wanted: Vec<WantedConfig>, may: May) -> Result<Ve
         let settled = one(client, &wanted, may, &mut there)?;
         all.push(settled);
     }
+    let made = |settled: &Settled| settled.became == Became::Created;
+    if all.iter().any(made) {
+        // Whoever else made one at the same time: the oldest is the one.
+        let there = client.configs()?;
+        for settled in all.iter_mut().filter(|settled| made(settled)) {
+            if let (Some(oldest), twins) = pick(&there, &settled.wanted) {
+                (settled.stored, settled.twins) = (Some(oldest), twins);
+            }
+        }
+    }
     Ok(all)
 }
 
@@ -128,8 +138,7 @@ fn pick(there: &[StoredConfig], wanted: &WantedConfig) -> (Option<StoredConfig>,
     (best, named.iter().filter(|config| !config.is_archived).count().saturating_sub(1))
 }
 
-/// Makes a config once: where it is not clear whether it was made, one looks before trying again. Whoever else makes one
-/// at the same time, the oldest is the one.
+/// Makes a config once: where it is not clear whether it was made, one looks before trying again.
 fn create(
     client: &Client,
     wanted: &WantedConfig,
@@ -138,19 +147,18 @@ fn create(
     const TRIES: u32 = 5;
     let mut turn = 1;
     loop {
-        let made = client.create_config(wanted);
-        if let Err(error) = &made {
-            if !error.unclear || turn >= TRIES {
-                return Err(error.clone());
-            }
-            client.pause(Duration::from_secs(1 << turn))?;
+        let error = match client.create_config(wanted) {
+            Ok(config) => return Ok(config),
+            Err(error) if !error.unclear || turn >= TRIES => return Err(error),
+            Err(error) => error,
+        };
+        client.pause(Duration::from_secs(1 << turn))?;
+        *there = client.configs().map_err(|_| error)?;
+        if let (Some(config), _) = pick(there, wanted)
+            && config.differences(wanted).is_empty()
+        {
+            return Ok(config);
         }
-        *there = client.configs()?;
-        let right = there.iter().find(|config| config.name == wanted.name && config.differences(wanted).is_empty());
-        match (right, made) {
-            (Some(config), _) => return Ok(config.clone()),
-            (None, Ok(config)) => return Ok(config),
-            (None, Err(_)) => turn += 1,
-        }
+        turn += 1;
     }
 }

@@ -108,7 +108,7 @@ fn of_score(score: &Score, row: &Row, target: &Target, rules: &Rules) -> Option<
     let mut metadata = metadata(row, target, Some(&score.provenance));
     metadata["confidence"] = json!(confidence);
     metadata["spread"] = json!(spread);
-    Some(draft(value, &words, metadata, rules))
+    Some(draft(value, &words, metadata, row, rules))
 }
 
 fn overall(row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
@@ -124,7 +124,7 @@ fn overall(row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
     metadata["tier"] = json!(tier);
     metadata["process_only"] = json!(process_only);
     metadata["dimensions"] = json!(present);
-    Some(draft(ScoreValue::Number(f64::from(*thousandths) / 1000.0), &words, metadata, rules))
+    Some(draft(ScoreValue::Number(f64::from(*thousandths) / 1000.0), &words, metadata, row, rules))
 }
 
 fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
@@ -156,7 +156,7 @@ fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
         metadata["evidence"] = json!(outcome.map(|outcome| outcome.evidence));
         metadata["confidence"] = json!(outcome.and_then(|outcome| outcome.confidence));
         metadata["outcome_version"] = json!(outcomes::VERSION);
-        Some(self::draft(value, if name == "rework" { "" } else { &words }, metadata, rules))
+        Some(self::draft(value, if name == "rework" { "" } else { &words }, metadata, row, rules))
     };
     PRISM
         .iter()
@@ -175,8 +175,6 @@ fn metadata(row: &Row, target: &Target, provenance: Option<&Provenance>) -> Valu
         "rubric": provenance.map(|provenance| &provenance.rubric),
         "rubric_hash": provenance.map(|provenance| &provenance.rubric_hash),
         "prompt_hash": provenance.and_then(|provenance| provenance.prompt_hash.as_ref()),
-        "judged_at": judged.map(|judged| judged.at.to_string()),
-        "run": judged.map(|judged| run(&judged.provenance, judged.at)),
         "coverage": judged.map(|judged| judged.coverage),
         "flags": row.grade.as_ref().map(|grade| &grade.flags),
         "confidence": null,
@@ -197,11 +195,14 @@ fn run(provenance: &Provenance, at: Timestamp) -> String {
 }
 
 /// Finishes a score: its words redacted and cut, and a digest by which it is known again.
-fn draft(value: ScoreValue, words: &str, mut metadata: Value, rules: &Rules) -> Draft {
+fn draft(value: ScoreValue, words: &str, mut metadata: Value, row: &Row, rules: &Rules) -> Draft {
     let comment = redact(words.trim(), rules).shorten(COMMENT).into_string();
     let comment = Some(comment).filter(|comment| !comment.is_empty());
     let whole = json!([value.json(), comment, metadata]).to_string();
-    // A newer program that says the same changes nothing.
+    // A newer program or a later verdict that says the same changes nothing, so these are no part of it.
+    let judged = row.judged.as_ref();
+    metadata["judged_at"] = json!(judged.map(|judged| judged.at.to_string()));
+    metadata["run"] = json!(judged.map(|judged| run(&judged.provenance, judged.at)));
     metadata["by"] = json!(concat!("hotwash ", env!("CARGO_PKG_VERSION")));
     metadata["digest"] = json!(sha256(&[whole.as_bytes()]).chars().take(24).collect::<String>());
     Draft { value, comment, metadata }

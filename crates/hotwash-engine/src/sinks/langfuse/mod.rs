@@ -12,4 +12,6 @@ pub mod labels;
 pub mod push;
 pub mod target;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;

@@ -40,6 +40,8 @@ pub struct Options<'a> {
 pub struct Report {
     /// Sessions that were looked at.
     pub sessions: u64,
+    /// Sessions that are not graded by this rubric, which says nothing about what may be there of them.
+    pub ungraded: u64,
     /// Sessions that are nothing of Langfuse's.
     pub without_target: u64,
     /// Sessions that are a part of one there, and have no trace there to be attached to.
@@ -140,6 +142,10 @@ fn plan(
     let mut bound = Vec::new();
     for row in rows {
         report.sessions += 1;
+        if row.grade.is_none() {
+            report.ungraded += 1;
+            continue;
+        }
         let target: Target = options.targets.target(row);
         let Some(subject) = target.subject(client, row, options.attach)? else {
             report.without_target += 1;
@@ -170,6 +176,11 @@ fn plan(
                 }
                 continue;
             };
+            // Under one id the trace stays what it was first.
+            let subject = match (known.map(|known| &known.subject), &subject) {
+                (Some(first @ Subject::Trace(_)), Subject::Trace(_)) => first.clone(),
+                _ => subject.clone(),
+            };
             report.wanted += 1;
             if known.is_some_and(|known| is_same(known, &draft.value, &draft.metadata, &subject)) {
                 report.unchanged += 1;
@@ -188,7 +199,7 @@ fn plan(
                 id,
                 name: slot.name,
                 value: draft.value,
-                subject: subject.clone(),
+                subject,
                 config: config.map(|config| config.id.clone()),
                 comment: draft.comment,
                 metadata,
@@ -259,16 +270,6 @@ const LOOKS_MS: [u64; 10] = [200, 800, 2_000, 3_000, 2_000, 2_000, 5_000, 5_000,
 const ROUNDS: u32 = 3;
 
 fn carry_out(client: &Client, plan: Plan, report: &mut Report) -> Result<(), LangfuseError> {
-    for (session, name, id) in plan.remove {
-        match client.delete_score(&id) {
-            Ok(()) => report.removed += 1,
-            // Others may fare as badly, but scores must be written all the same.
-            Err(error) if error.kind != Failing::Stopped && !error.kind.is_for_all() => {
-                report.not_removed.push(Lost { session, name, why: error.message });
-            }
-            Err(error) => return Err(error),
-        }
-    }
     let mut open: BTreeMap<String, (SessionId, NewScore)> =
         plan.write.into_iter().map(|(session, score)| (score.id.clone(), (session, score))).collect();
     for round in 1..=ROUNDS {
@@ -289,6 +290,17 @@ fn carry_out(client: &Client, plan: Plan, report: &mut Report) -> Result<(), Lan
                 score.at = Timestamp(score.at.0 + 1).max(now);
                 score.metadata["revision"] = json!(score.at.to_string());
             }
+        }
+    }
+    // Last, so that a score which moves is never nowhere.
+    for (session, name, id) in plan.remove {
+        match client.delete_score(&id) {
+            Ok(()) => report.removed += 1,
+            // Others may fare as badly, but scores must be written all the same.
+            Err(error) if error.kind != Failing::Stopped && !error.kind.is_for_all() => {
+                report.not_removed.push(Lost { session, name, why: error.message });
+            }
+            Err(error) => return Err(error),
         }
     }
     let configs = if open.is_empty() { Vec::new() } else { client.configs()? };
