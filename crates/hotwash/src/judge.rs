@@ -19,7 +19,7 @@ use hotwash_engine::judges::batches::{self, Batches};
 use hotwash_engine::judges::claude_cli::{self, ClaudeCli};
 use hotwash_engine::judges::files::Files;
 use hotwash_engine::judges::openai::{self, OpenAi};
-use hotwash_engine::judges::{JudgeError, Key, Question, World};
+use hotwash_engine::judges::{Failing, JudgeError, Key, Question, World};
 use hotwash_engine::judging::log::{EgressLog, StoredLedger};
 use hotwash_engine::judging::{self, Ask, Backend, Dockets, Estimate, Look, Report, Setup, Share};
 use hotwash_engine::net::http::Network;
@@ -33,6 +33,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// For how many sessions the bill is worked out when nobody asked for one.
 const OFFERED: usize = 20;
+
+/// The server that is asked unless another is named.
+const OPENAI_HOST: &str = "://api.openai.com";
 
 /// What came of judging.
 pub(crate) struct Judged {
@@ -112,6 +115,7 @@ pub(crate) fn judge(
         .collect::<Result<Vec<_>, Failure>>()?;
     let names: Vec<String> = settings.judge.value.iter().map(|named| named.backend.name().to_owned()).collect();
     let looks = looks(settings, &opened, &names)?;
+    check_openai(context)?;
     let prices = prices_for(settings, &looks);
     let bar = JudgingBar::new();
     let sharing = Sharing::new(context);
@@ -201,8 +205,7 @@ struct Nobody;
 
 impl hotwash_engine::judges::Live for Nobody {
     fn reply(&self, _: &hotwash_core::prompts::Prompt, _: &str) -> Result<hotwash_engine::judges::Reply, JudgeError> {
-        let kind = hotwash_engine::judges::Failing::Stopped;
-        Err(JudgeError { kind, message: "nobody is asked".into(), requests: 0 })
+        Err(JudgeError { kind: Failing::Stopped, message: "nobody is asked".into(), requests: 0 })
     }
 }
 
@@ -270,6 +273,21 @@ fn open<'a>(
         }
         Way::Files => Opened::Files(Files::new(&env.folder.join(&settings.judge_dir.value), world.clone())),
     })
+}
+
+/// Without a key nothing goes to OpenAI itself, where a server of one's own was meant perhaps.
+fn check_openai(context: &Context<'_>) -> Result<(), Failure> {
+    let Context { settings, env, .. } = context;
+    let asked = settings.judge.value.iter().find(|named| named.backend == Way::OpenAi);
+    let has_key = env.get(env::OPENAI_API_KEY).is_some_and(|key| !key.trim().is_empty());
+    match asked {
+        Some(named) if !has_key && settings.openai_url.value.contains(OPENAI_HOST) => {
+            Err(Failure::new(format!("cannot use the judge {named}"))
+                .cause("no OPENAI_API_KEY, and OPENAI_BASE_URL names no other server")
+                .hint("set OPENAI_BASE_URL to your server, such as http://127.0.0.1:11434/v1, or set OPENAI_API_KEY"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn looks<'o>(settings: &Settings, opened: &'o [Opened<'_>], names: &'o [String]) -> Result<Vec<Look<'o>>, Failure> {

@@ -193,8 +193,8 @@ fn what_cannot_work_is_said_before_anything_is_sent() {
     for (args, expected) in [
         (vec!["--judge", "anthropic"], "cannot use the judge anthropic"),
         (vec!["--judge", "openai"], "which model is openai to ask?"),
+        (vec!["--judge", "openai:m"], "no OPENAI_API_KEY, and OPENAI_BASE_URL names no other server"),
         (vec!["--judge", "gpt"], "--judge is `gpt`, which is not"),
-        (vec!["--judge", "openai:m", "--max-usd", "1"], "nobody here knows what m costs"),
         (vec!["--judge", "openai:m", "--max-usd", "much"], "--max-usd is `much`"),
         (vec!["--dry-run"], "no model is asked"),
         (vec!["--judge", "files", "--tasks", "everything"], "--tasks is `everything`"),
@@ -202,7 +202,11 @@ fn what_cannot_work_is_said_before_anything_is_sent() {
         let args: Vec<&str> = ALL.iter().chain(&args).copied().collect();
         let block = home.run(&args);
         assert!(block.starts_with("exit: 2") && block.contains(expected) && block.contains("hint:"), "{block}");
+        assert!(egress(&home).is_empty(), "{block}");
     }
+    let mut capped = home.command(&["score", "--since", "all", "--judge", "openai:m", "--max-usd", "1"]);
+    let block = home.shown(&capped.env("OPENAI_BASE_URL", "http://127.0.0.1:9").output().unwrap());
+    assert!(block.starts_with("exit: 2") && block.contains("nobody here knows what m costs"), "{block}");
 }
 
 #[test]
