@@ -4,13 +4,13 @@ use crate::commands::Context;
 use crate::env;
 use crate::errors::{Exit, Failure};
 use crate::judge_settings::{Backend as Way, Named};
-use crate::repositories::Repositories;
 use crate::run::{Run, now_ns};
 use crate::screen::numbers::count;
 use crate::screen::progress::JudgingBar;
 use crate::screen::text::words;
 use crate::screen::{self, stdout};
-use crate::settings::{self, Settings};
+use crate::settings::Settings;
+use crate::sharing::Sharing;
 use hotwash_core::prices::{self, Picodollars, Prices};
 use hotwash_core::sessions::Timestamp;
 use hotwash_core::verdicts::Thresholds;
@@ -27,7 +27,7 @@ use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
 use hotwash_engine::stores::{Row, Store};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -118,7 +118,7 @@ pub(crate) fn judge(
     check_openai(context)?;
     let prices = prices_for(settings, &looks);
     let bar = JudgingBar::new();
-    let sharing = Sharing::new(context);
+    let sharing = Sharing::new(context, &run.rules);
     let setup = Setup {
         rules: &run.rules,
         rubric: &run.rubric,
@@ -172,7 +172,7 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
         small_model: small_model.into(),
         share: Share::Whole,
     }];
-    let (stop, sharing) = (AtomicBool::new(false), Sharing::new(context));
+    let (stop, sharing) = (AtomicBool::new(false), Sharing::new(context, &run.rules));
     let setup = Setup {
         rules: &run.rules,
         rubric: &run.rubric,
@@ -466,26 +466,4 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
         }
         screen::stderr("\nstopping: waiting for what is under way, because it is paid for; once more to leave it\n");
     });
-}
-
-/// What may leave this machine, to a model or to anybody else.
-pub(crate) struct Sharing<'a> {
-    settings: &'a Settings,
-    repositories: Repositories,
-}
-
-impl<'a> Sharing<'a> {
-    pub(crate) fn new(context: &'a Context<'_>) -> Sharing<'a> {
-        Sharing { settings: &context.settings, repositories: Repositories::new(context.env) }
-    }
-
-    pub(crate) fn allows(&self, row: &Row) -> bool {
-        let Settings { share, opt_out, .. } = self.settings;
-        let project = row.session.project.as_str();
-        let folder: PathBuf = self.repositories.folder(project);
-        let named = |part: &String| project.contains(part.as_str()) || folder.to_string_lossy().contains(part.as_str());
-        // A switch in the folder where we happen to be says nothing of other projects.
-        let off = !share.value && !matches!(share.from, settings::Layer::Project(_));
-        !off && !opt_out.value.iter().any(named) && settings::shares(&folder)
-    }
 }

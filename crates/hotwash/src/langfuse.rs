@@ -4,10 +4,11 @@ use crate::cli::{AttachTo, Attaching, Score};
 use crate::commands::Context;
 use crate::env;
 use crate::errors::{Exit, Failure};
-use crate::judge::{Sharing, world};
+use crate::judge::world;
 use crate::run::Run;
 use crate::screen;
 use crate::screen::numbers::count;
+use crate::sharing::Sharing;
 use hotwash_engine::langfuse::{Client, Config, LangfuseError};
 use hotwash_engine::net::Key;
 use hotwash_engine::sinks::langfuse::config::Became;
@@ -93,7 +94,7 @@ pub(crate) fn push(
     attaching: Attaching,
     force: bool,
 ) -> Result<(Report, u64), Failure> {
-    let sharing = Sharing::new(context);
+    let sharing = Sharing::new(context, &run.rules);
     let allowed: Vec<Row> = rows.iter().filter(|row| sharing.allows(row)).cloned().collect();
     let targets = Targets::of(&run.store)?;
     let options = Options {

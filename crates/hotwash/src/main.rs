@@ -19,6 +19,7 @@ mod run;
 mod screen;
 mod settings;
 mod shapes;
+mod sharing;
 mod timeline;
 mod window;
 
