@@ -4,6 +4,7 @@ use crate::commands::Context;
 use crate::env;
 use crate::errors::{Exit, Failure};
 use crate::judge_settings::{Backend as Way, Named};
+use crate::proxy::proxy;
 use crate::run::{Run, now_ns};
 use crate::screen::numbers::count;
 use crate::screen::progress::JudgingBar;
@@ -227,8 +228,7 @@ fn open<'a>(
     world: &World,
 ) -> Result<Opened<'a>, Failure> {
     let Context { settings, env, .. } = context;
-    let proxy = env.get(env::HTTPS_PROXY).filter(|proxy| !proxy.trim().is_empty()).map(Key::new);
-    let network = Network { proxy, ..Network::default() };
+    let network = |base: &str| Network { proxy: proxy(env, base), ..Network::default() };
     let key = |variable: &str| Key::new(env.get(variable).unwrap_or_default());
     let cannot = |error: JudgeError| {
         let hint = match named.backend {
@@ -245,7 +245,8 @@ fn open<'a>(
     Ok(match named.backend {
         Way::Anthropic => {
             let base = settings.anthropic_url.value.clone();
-            let config = anthropic::Config { base, key: key(env::ANTHROPIC_API_KEY), several_critics, network };
+            let (key, network) = (key(env::ANTHROPIC_API_KEY), network(&base));
+            let config = anthropic::Config { base, key, several_critics, network };
             Opened::Anthropic(Anthropic::new(config, world.clone()).map_err(cannot)?)
         }
         Way::AnthropicBatch => {
@@ -253,14 +254,16 @@ fn open<'a>(
             let config = batches::Config {
                 base: settings.anthropic_url.value.clone(),
                 several_critics,
-                network,
+                network: network(&settings.anthropic_url.value),
                 ..batches::Config::new(key(env::ANTHROPIC_API_KEY))
             };
             Opened::Batches(Batches::new(config, ledger, world.clone()).map_err(cannot)?)
         }
         Way::OpenAi => {
             let key = Some(key(env::OPENAI_API_KEY)).filter(|key| !key.is_empty());
-            let config = openai::Config { base: settings.openai_url.value.clone(), key, temperature: None, network };
+            let base = settings.openai_url.value.clone();
+            let network = network(&base);
+            let config = openai::Config { base, key, temperature: None, network };
             Opened::OpenAi(OpenAi::new(config, world.clone()).map_err(cannot)?)
         }
         Way::ClaudeCli => {

@@ -2,15 +2,14 @@
 
 use crate::cli::{AttachTo, Attaching, Score};
 use crate::commands::Context;
-use crate::env;
 use crate::errors::{Exit, Failure};
 use crate::judge::world;
+use crate::proxy::proxy;
 use crate::run::Run;
 use crate::screen;
 use crate::screen::numbers::count;
 use crate::sharing::Sharing;
 use hotwash_engine::langfuse::{Client, Config, LangfuseError};
-use hotwash_engine::net::Key;
 use hotwash_engine::sinks::langfuse::config::Became;
 use hotwash_engine::sinks::langfuse::push::{self, Lost, Options, Report};
 use hotwash_engine::sinks::langfuse::target::{Attach, Targets};
@@ -30,7 +29,7 @@ pub(crate) fn connect(context: &Context<'_>) -> Result<Client, Failure> {
         ));
     }
     let mut config = Config::new(&settings.langfuse_host.value, public.clone(), secret.clone());
-    config.network.proxy = env.get(env::HTTPS_PROXY).filter(|proxy| !proxy.trim().is_empty()).map(Key::new);
+    config.network.proxy = proxy(env, &settings.langfuse_host.value);
     Client::connect(config, world(settings, Arc::default())?).map_err(failure)
 }
 

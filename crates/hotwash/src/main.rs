@@ -13,6 +13,7 @@ mod judge_settings;
 mod langfuse;
 mod ledger;
 mod machine;
+mod proxy;
 mod pulling;
 mod repositories;
 mod run;
