@@ -36,7 +36,10 @@ variables! {
     LANGFUSE_BASE_URL = "LANGFUSE_BASE_URL", "The same, where LANGFUSE_HOST is not set.";
     LANGFUSE_PUBLIC_KEY = "LANGFUSE_PUBLIC_KEY", "The public key of a project in Langfuse, pk-lf-...";
     LANGFUSE_SECRET_KEY = "LANGFUSE_SECRET_KEY", "The secret key of that project, sk-lf-...";
-    HTTPS_PROXY = "HTTPS_PROXY", "The proxy that judges and Langfuse are reached through.";
+    HTTPS_PROXY = "HTTPS_PROXY", "The proxy that judges and Langfuse are reached through; not what is on this machine.";
+    HTTPS_PROXY_SMALL = "https_proxy", "The same, where HTTPS_PROXY is not set.";
+    NO_PROXY = "NO_PROXY", "Hosts and domains, separated by commas, that no proxy is used for; * is all.";
+    NO_PROXY_SMALL = "no_proxy", "The same, where NO_PROXY is not set.";
     SINCE = "HOTWASH_SINCE", "How far back to look, such as 7d.";
     UTC = "HOTWASH_UTC", "Set to 1 to show times in UTC.";
     COLOR = "HOTWASH_COLOR", "auto, always or never.";

@@ -4,13 +4,14 @@ use crate::commands::Context;
 use crate::env;
 use crate::errors::{Exit, Failure};
 use crate::judge_settings::{Backend as Way, Named};
-use crate::repositories::Repositories;
+use crate::proxy::proxy;
 use crate::run::{Run, now_ns};
 use crate::screen::numbers::count;
 use crate::screen::progress::JudgingBar;
 use crate::screen::text::words;
 use crate::screen::{self, stdout};
-use crate::settings::{self, Settings};
+use crate::settings::Settings;
+use crate::sharing::Sharing;
 use hotwash_core::prices::{self, Picodollars, Prices};
 use hotwash_core::sessions::Timestamp;
 use hotwash_core::verdicts::Thresholds;
@@ -19,7 +20,7 @@ use hotwash_engine::judges::batches::{self, Batches};
 use hotwash_engine::judges::claude_cli::{self, ClaudeCli};
 use hotwash_engine::judges::files::Files;
 use hotwash_engine::judges::openai::{self, OpenAi};
-use hotwash_engine::judges::{JudgeError, Key, Question, World};
+use hotwash_engine::judges::{Failing, JudgeError, Key, Question, World};
 use hotwash_engine::judging::log::{EgressLog, StoredLedger};
 use hotwash_engine::judging::{self, Ask, Backend, Dockets, Estimate, Look, Report, Setup, Share};
 use hotwash_engine::net::http::Network;
@@ -27,12 +28,15 @@ use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
 use hotwash_engine::stores::{Row, Store};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// For how many sessions the bill is worked out when nobody asked for one.
 const OFFERED: usize = 20;
+
+/// The server that is asked unless another is named.
+const OPENAI_HOST: &str = "://api.openai.com";
 
 /// What came of judging.
 pub(crate) struct Judged {
@@ -112,9 +116,10 @@ pub(crate) fn judge(
         .collect::<Result<Vec<_>, Failure>>()?;
     let names: Vec<String> = settings.judge.value.iter().map(|named| named.backend.name().to_owned()).collect();
     let looks = looks(settings, &opened, &names)?;
+    check_openai(context)?;
     let prices = prices_for(settings, &looks);
     let bar = JudgingBar::new();
-    let sharing = Sharing::new(context);
+    let sharing = Sharing::new(context, &run.rules);
     let setup = Setup {
         rules: &run.rules,
         rubric: &run.rubric,
@@ -168,7 +173,7 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
         small_model: small_model.into(),
         share: Share::Whole,
     }];
-    let (stop, sharing) = (AtomicBool::new(false), Sharing::new(context));
+    let (stop, sharing) = (AtomicBool::new(false), Sharing::new(context, &run.rules));
     let setup = Setup {
         rules: &run.rules,
         rubric: &run.rubric,
@@ -201,8 +206,7 @@ struct Nobody;
 
 impl hotwash_engine::judges::Live for Nobody {
     fn reply(&self, _: &hotwash_core::prompts::Prompt, _: &str) -> Result<hotwash_engine::judges::Reply, JudgeError> {
-        let kind = hotwash_engine::judges::Failing::Stopped;
-        Err(JudgeError { kind, message: "nobody is asked".into(), requests: 0 })
+        Err(JudgeError { kind: Failing::Stopped, message: "nobody is asked".into(), requests: 0 })
     }
 }
 
@@ -224,8 +228,7 @@ fn open<'a>(
     world: &World,
 ) -> Result<Opened<'a>, Failure> {
     let Context { settings, env, .. } = context;
-    let proxy = env.get(env::HTTPS_PROXY).filter(|proxy| !proxy.trim().is_empty()).map(Key::new);
-    let network = Network { proxy, ..Network::default() };
+    let network = |base: &str| Network { proxy: proxy(env, base), ..Network::default() };
     let key = |variable: &str| Key::new(env.get(variable).unwrap_or_default());
     let cannot = |error: JudgeError| {
         let hint = match named.backend {
@@ -242,7 +245,8 @@ fn open<'a>(
     Ok(match named.backend {
         Way::Anthropic => {
             let base = settings.anthropic_url.value.clone();
-            let config = anthropic::Config { base, key: key(env::ANTHROPIC_API_KEY), several_critics, network };
+            let (key, network) = (key(env::ANTHROPIC_API_KEY), network(&base));
+            let config = anthropic::Config { base, key, several_critics, network };
             Opened::Anthropic(Anthropic::new(config, world.clone()).map_err(cannot)?)
         }
         Way::AnthropicBatch => {
@@ -250,14 +254,16 @@ fn open<'a>(
             let config = batches::Config {
                 base: settings.anthropic_url.value.clone(),
                 several_critics,
-                network,
+                network: network(&settings.anthropic_url.value),
                 ..batches::Config::new(key(env::ANTHROPIC_API_KEY))
             };
             Opened::Batches(Batches::new(config, ledger, world.clone()).map_err(cannot)?)
         }
         Way::OpenAi => {
             let key = Some(key(env::OPENAI_API_KEY)).filter(|key| !key.is_empty());
-            let config = openai::Config { base: settings.openai_url.value.clone(), key, temperature: None, network };
+            let base = settings.openai_url.value.clone();
+            let network = network(&base);
+            let config = openai::Config { base, key, temperature: None, network };
             Opened::OpenAi(OpenAi::new(config, world.clone()).map_err(cannot)?)
         }
         Way::ClaudeCli => {
@@ -270,6 +276,21 @@ fn open<'a>(
         }
         Way::Files => Opened::Files(Files::new(&env.folder.join(&settings.judge_dir.value), world.clone())),
     })
+}
+
+/// Without a key nothing goes to OpenAI itself, where a server of one's own was meant perhaps.
+fn check_openai(context: &Context<'_>) -> Result<(), Failure> {
+    let Context { settings, env, .. } = context;
+    let asked = settings.judge.value.iter().find(|named| named.backend == Way::OpenAi);
+    let has_key = env.get(env::OPENAI_API_KEY).is_some_and(|key| !key.trim().is_empty());
+    match asked {
+        Some(named) if !has_key && settings.openai_url.value.contains(OPENAI_HOST) => {
+            Err(Failure::new(format!("cannot use the judge {named}"))
+                .cause("no OPENAI_API_KEY, and OPENAI_BASE_URL names no other server")
+                .hint("set OPENAI_BASE_URL to your server, such as http://127.0.0.1:11434/v1, or set OPENAI_API_KEY"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn looks<'o>(settings: &Settings, opened: &'o [Opened<'_>], names: &'o [String]) -> Result<Vec<Look<'o>>, Failure> {
@@ -448,26 +469,4 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
         }
         screen::stderr("\nstopping: waiting for what is under way, because it is paid for; once more to leave it\n");
     });
-}
-
-/// What may leave this machine, to a model or to anybody else.
-pub(crate) struct Sharing<'a> {
-    settings: &'a Settings,
-    repositories: Repositories,
-}
-
-impl<'a> Sharing<'a> {
-    pub(crate) fn new(context: &'a Context<'_>) -> Sharing<'a> {
-        Sharing { settings: &context.settings, repositories: Repositories::new(context.env) }
-    }
-
-    pub(crate) fn allows(&self, row: &Row) -> bool {
-        let Settings { share, opt_out, .. } = self.settings;
-        let project = row.session.project.as_str();
-        let folder: PathBuf = self.repositories.folder(project);
-        let named = |part: &String| project.contains(part.as_str()) || folder.to_string_lossy().contains(part.as_str());
-        // A switch in the folder where we happen to be says nothing of other projects.
-        let off = !share.value && !matches!(share.from, settings::Layer::Project(_));
-        !off && !opt_out.value.iter().any(named) && settings::shares(&folder)
-    }
 }

@@ -2,14 +2,14 @@
 
 use crate::cli::{AttachTo, Attaching, Score};
 use crate::commands::Context;
-use crate::env;
 use crate::errors::{Exit, Failure};
-use crate::judge::{Sharing, world};
+use crate::judge::world;
+use crate::proxy::proxy;
 use crate::run::Run;
 use crate::screen;
 use crate::screen::numbers::count;
+use crate::sharing::Sharing;
 use hotwash_engine::langfuse::{Client, Config, LangfuseError};
-use hotwash_engine::net::Key;
 use hotwash_engine::sinks::langfuse::config::Became;
 use hotwash_engine::sinks::langfuse::push::{self, Lost, Options, Report};
 use hotwash_engine::sinks::langfuse::target::{Attach, Targets};
@@ -29,7 +29,7 @@ pub(crate) fn connect(context: &Context<'_>) -> Result<Client, Failure> {
         ));
     }
     let mut config = Config::new(&settings.langfuse_host.value, public.clone(), secret.clone());
-    config.network.proxy = env.get(env::HTTPS_PROXY).filter(|proxy| !proxy.trim().is_empty()).map(Key::new);
+    config.network.proxy = proxy(env, &settings.langfuse_host.value);
     Client::connect(config, world(settings, Arc::default())?).map_err(failure)
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn push(
     attaching: Attaching,
     force: bool,
 ) -> Result<(Report, u64), Failure> {
-    let sharing = Sharing::new(context);
+    let sharing = Sharing::new(context, &run.rules);
     let allowed: Vec<Row> = rows.iter().filter(|row| sharing.allows(row)).cloned().collect();
     if allowed.is_empty() {
         return Ok((Report::default(), rows.len() as u64));

@@ -26,7 +26,7 @@ pub(crate) enum NewKey {
 pub(crate) fn rules(env: &Environment, store: &Path, new: NewKey) -> Arc<Rules> {
     Arc::new(Rules::new(Machine {
         home_dirs: env.home().into_iter().map(|home| home.to_string_lossy().into_owned()).collect(),
-        user_names: env.get(env::USER).or_else(|| env.get(env::LOGNAME)).map(str::to_owned).into_iter().collect(),
+        user_names: user(env).into_iter().collect(),
         host_names: host(env).into_iter().collect(),
         secrets: secrets(env),
         key: key(store, new),
@@ -36,6 +36,17 @@ pub(crate) fn rules(env: &Environment, store: &Path, new: NewKey) -> Arc<Rules> 
 /// The rules for the bundled examples, which are nobody's: the same on every machine.
 pub(crate) fn example_rules() -> Arc<Rules> {
     Arc::new(Rules::default())
+}
+
+/// What redaction takes out of texts as the name of this account or machine.
+pub(crate) fn names(env: &Environment) -> Vec<String> {
+    let host = host(env);
+    let label = host.as_ref().and_then(|host| host.split('.').next()).map(str::to_owned);
+    user(env).into_iter().chain(host).chain(label).map(|name| name.trim().to_owned()).collect()
+}
+
+fn user(env: &Environment) -> Option<String> {
+    env.get(env::USER).or_else(|| env.get(env::LOGNAME)).map(str::to_owned)
 }
 
 fn host(env: &Environment) -> Option<String> {

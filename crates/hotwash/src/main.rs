@@ -13,12 +13,14 @@ mod judge_settings;
 mod langfuse;
 mod ledger;
 mod machine;
+mod proxy;
 mod pulling;
 mod repositories;
 mod run;
 mod screen;
 mod settings;
 mod shapes;
+mod sharing;
 mod timeline;
 mod window;
 

@@ -3,7 +3,6 @@
 use super::{Context, project};
 use crate::cli::{LangfuseCommand, LangfuseLabels, LangfusePush};
 use crate::errors::{Exit, Failure};
-use crate::judge::Sharing;
 use crate::langfuse::{self, connect, failure};
 use crate::machine::{self, NewKey};
 use crate::run::{Run, now_ns};
@@ -11,6 +10,7 @@ use crate::screen::numbers::count;
 use crate::screen::stdout;
 use crate::screen::text::left;
 use crate::shapes;
+use crate::sharing::Sharing;
 use crate::window::back_from_now;
 use hotwash_core::redaction::Redacted;
 use hotwash_core::sessions::Timestamp;
@@ -181,7 +181,7 @@ fn dataset(context: &Context<'_>, args: &LangfuseLabels, name: &str) -> Result<E
     let run = of_store(context)?;
     let client = connect(context)?;
     let labels = read(context, &client, args)?;
-    let sharing = Sharing::new(context);
+    let sharing = Sharing::new(context, &run.rules);
     let known: HashMap<String, (Redacted<String>, Redacted<String>)> = run
         .store
         .sessions(&run.query(None, false))?

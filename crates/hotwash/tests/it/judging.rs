@@ -4,7 +4,7 @@ use super::Home;
 use super::obliging::{Mood, server::Server};
 use sha2::{Digest as _, Sha256};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 const ALL: [&str; 3] = ["score", "--since", "all"];
@@ -110,6 +110,49 @@ fn a_dry_run_prints_the_bytes_that_are_sent() {
     assert_eq!(shown, sent);
 }
 
+/// Puts the example into a home, as if it had been recorded in this project.
+fn works_in(home: &Home, project: &Path) {
+    fs::create_dir_all(project).unwrap();
+    let transcripts = home.path("claude/projects/own");
+    fs::create_dir_all(&transcripts).unwrap();
+    let text = fs::read_to_string(example()).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        record["cwd"] = project.join("src").to_string_lossy().into_owned().into();
+        record.to_string() + "\n"
+    });
+    fs::write(transcripts.join("a.jsonl"), lines.collect::<String>()).unwrap();
+}
+
+#[test]
+fn a_project_can_opt_out_though_its_path_is_redacted() {
+    let server = Server::in_the_mood(Mood::Delighted);
+    // What the path holds, what the project's and the person's own files say, and whether anything is sent.
+    for (name, project_says, person_says, is_sent) in [
+        ("maralind", "share = true\n", "", true),
+        ("maralind", "share = false\n", "", false),
+        ("maralind", "share = true\n", "opt_out = [\"/maralind/shop\"]\n", false),
+        ("testhost", "share = true\n", "", true),
+        ("testhost", "share = false\n", "", false),
+        // Whose it is cannot be told any more.
+        ("ada@example.com", "share = true\n", "", false),
+    ] {
+        let home = Home::empty();
+        let project = home.path(name).join("shop");
+        works_in(&home, &project);
+        fs::write(project.join(".hotwash.toml"), project_says).unwrap();
+        fs::create_dir_all(home.path("config/hotwash")).unwrap();
+        fs::write(home.path("config/hotwash/config.toml"), person_says).unwrap();
+        let mut command = home.command(&["score", "--since", "all", "--judge", "anthropic"]);
+        command.env("ANTHROPIC_BASE_URL", &server.url).env("ANTHROPIC_API_KEY", "not-a-real-key-but-long");
+        let before = server.requests();
+        let output = command.env("USER", "maralind").output().unwrap();
+        let block = home.shown(&output);
+        assert_eq!(server.requests() > before, is_sent, "{name} {project_says} {person_says}\n{block}");
+        assert_eq!(block.contains("1 opted out"), !is_sent, "{block}");
+    }
+}
+
 #[test]
 fn a_project_can_opt_out_and_none_can_opt_in() {
     let home = Home::with_examples();
@@ -126,16 +169,7 @@ fn a_project_can_opt_out_and_none_can_opt_in() {
     // A project's own file: no for its sessions, wherever it is called from.
     let home = Home::empty();
     let project = home.path("shop");
-    fs::create_dir_all(&project).unwrap();
-    let transcripts = home.path("claude/projects/own");
-    fs::create_dir_all(&transcripts).unwrap();
-    let text = fs::read_to_string(example()).unwrap();
-    let lines = text.lines().map(|line| {
-        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
-        record["cwd"] = project.join("src").to_string_lossy().into_owned().into();
-        record.to_string() + "\n"
-    });
-    fs::write(transcripts.join("a.jsonl"), lines.collect::<String>()).unwrap();
+    works_in(&home, &project);
     fs::write(project.join(".hotwash.toml"), "share = false\n").unwrap();
     let output = judged(&home, &server, &["--judge", "anthropic"]);
     assert_eq!(server.requests(), 0, "{}", home.shown(&output));
@@ -193,8 +227,8 @@ fn what_cannot_work_is_said_before_anything_is_sent() {
     for (args, expected) in [
         (vec!["--judge", "anthropic"], "cannot use the judge anthropic"),
         (vec!["--judge", "openai"], "which model is openai to ask?"),
+        (vec!["--judge", "openai:m"], "no OPENAI_API_KEY, and OPENAI_BASE_URL names no other server"),
         (vec!["--judge", "gpt"], "--judge is `gpt`, which is not"),
-        (vec!["--judge", "openai:m", "--max-usd", "1"], "nobody here knows what m costs"),
         (vec!["--judge", "openai:m", "--max-usd", "much"], "--max-usd is `much`"),
         (vec!["--dry-run"], "no model is asked"),
         (vec!["--judge", "files", "--tasks", "everything"], "--tasks is `everything`"),
@@ -202,7 +236,11 @@ fn what_cannot_work_is_said_before_anything_is_sent() {
         let args: Vec<&str> = ALL.iter().chain(&args).copied().collect();
         let block = home.run(&args);
         assert!(block.starts_with("exit: 2") && block.contains(expected) && block.contains("hint:"), "{block}");
+        assert!(egress(&home).is_empty(), "{block}");
     }
+    let mut capped = home.command(&["score", "--since", "all", "--judge", "openai:m", "--max-usd", "1"]);
+    let block = home.shown(&capped.env("OPENAI_BASE_URL", "http://127.0.0.1:9").output().unwrap());
+    assert!(block.starts_with("exit: 2") && block.contains("nobody here knows what m costs"), "{block}");
 }
 
 #[test]
