@@ -185,6 +185,7 @@ fn open(
     let evidence = if confirmed(offline, verdict) { Evidence::Explicit } else { Evidence::Silent };
     // The stricter of both readings of what was wanted.
     let intents = [intent.intent, offline.intended.intent].into_iter().filter(|intent| *intent != Intent::None);
+    let is_change = intents.clone().any(Intent::needs_change);
     let reached = intents.clone().all(|intent| {
         let from = if evidence == Evidence::Explicit { thresholds.explicit } else { thresholds.silent(intent) };
         probability >= from && silent_allowed(intent, evidence, probability)
@@ -195,7 +196,7 @@ fn open(
     }
     // Words are claims. Where something was to be changed, the judge must have seen something that was done.
     let seen = verdict.criteria.iter().filter(|one| one.criterion.required).flat_map(|one| &one.cites);
-    if evidence == Evidence::Silent && intent.intent.needs_change() && !seen.into_iter().any(|cite| cite.done) {
+    if evidence == Evidence::Silent && is_change && !seen.into_iter().any(|cite| cite.done) {
         let text = "all that the judge cites is somebody's words, which are claims and no evidence";
         return Ruling::undecided(reason(text, met(verdict)));
     }
