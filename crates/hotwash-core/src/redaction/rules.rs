@@ -78,6 +78,9 @@ impl Default for Rules {
     }
 }
 
+/// How many there have been.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
 impl Rules {
     /// Compiles the rules for a machine.
     pub fn new(machine: Machine) -> Rules {
@@ -110,7 +113,6 @@ impl Rules {
             add(&literal.text.clone(), case, Anchor::Literal(literal));
         }
         let anchors = Anchors::new(words.iter().map(|(text, case)| Word { text, case: *case }));
-        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         Rules { anchors, kinds, key, vocabulary: Mutex::default(), number }
     }
