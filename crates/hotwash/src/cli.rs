@@ -1,4 +1,5 @@
 //! The command line: what can be asked, and help that teaches how.
+#![expect(clippy::doc_markdown, reason = "these comments are shown on a terminal")]
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -96,7 +97,7 @@ pub(crate) struct Select {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Grade sessions and report every number
-    Score(Score),
+    Score(Box<Score>),
     /// List sessions
     #[command(alias = "ls")]
     Sessions(Sessions),
@@ -223,6 +224,7 @@ pub(crate) enum Sink {
 /// Where Langfuse is, and the keys to it.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Langfuse")]
+#[expect(clippy::struct_field_names, reason = "the flags are called so")]
 pub(crate) struct LangfuseAccess {
     /// Where Langfuse is; LANGFUSE_HOST says the same [default: https://cloud.langfuse.com]
     #[arg(long, global = true, value_name = "URL")]

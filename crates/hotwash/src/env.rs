@@ -1,4 +1,5 @@
 //! Every environment variable that hotwash looks at, and the one place that looks.
+#![expect(clippy::doc_markdown, reason = "these comments are shown on a terminal")]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -35,8 +35,9 @@ pub(crate) fn connect(context: &Context<'_>) -> Result<Client, Failure> {
 
 /// What went wrong with Langfuse, as a failure of a command.
 pub(crate) fn failure(error: LangfuseError) -> Failure {
-    let failure = Failure::new("Langfuse did not do what was asked").cause(&error.message);
-    match error.hint {
+    let LangfuseError { message, hint, .. } = error;
+    let failure = Failure::new("Langfuse did not do what was asked").cause(message);
+    match hint {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
@@ -130,7 +131,7 @@ pub(crate) fn told(report: &Report, opted_out: u64) -> String {
     );
     for (n, what) in [(*newer_there, "newer there"), (*removed, "deleted")] {
         if n > 0 {
-            line.push_str(&format!(", {n} {what}"));
+            line = format!("{line}, {n} {what}");
         }
     }
     let mut lines = vec![line];

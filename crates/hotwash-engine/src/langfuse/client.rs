@@ -205,10 +205,7 @@ impl Client {
 
     /// Waits, unless the run is stopped.
     pub(crate) fn pause(&self, time: Duration) -> Result<(), LangfuseError> {
-        match self.world().wait(time) {
-            true => Ok(()),
-            false => Err(LangfuseError::new(Failing::Stopped, "stopped")),
-        }
+        if self.world().wait(time) { Ok(()) } else { Err(LangfuseError::new(Failing::Stopped, "stopped")) }
     }
 
     pub(crate) fn world(&self) -> &World {

@@ -72,7 +72,6 @@ fn hint(kind: Failing, status: Option<u16>, said: &str) -> Option<&'static str> 
     match (kind, status) {
         (_, Some(401)) => Some(KEYS),
         (_, Some(403)) => Some("these keys may not do that; use the project's own public and secret key"),
-        (_, Some(300..=399)) => Some(HOST),
         (_, Some(404)) if said.contains("web page") => Some(HOST),
         (_, Some(404)) if said.contains("events_only") => {
             Some("the server is Langfuse 4, which has only the newer reads")
@@ -80,7 +79,7 @@ fn hint(kind: Failing, status: Option<u16>, said: &str) -> Option<&'static str> 
         (_, Some(404)) if said.contains("observations v2") => {
             Some("the server is Langfuse 3; the older reads are used")
         }
-        (Failing::Broken, _) => Some(HOST),
+        (Failing::Broken, _) | (_, Some(300..=399)) => Some(HOST),
         (Failing::TimedOut, Some(422 | 524)) => Some("ask for less time at once"),
         (Failing::RateLimited, _) => Some("wait, and run it again: nothing is lost, and nothing is sent twice"),
         (Failing::Unavailable, _) => Some("the server is in trouble; run it again later"),

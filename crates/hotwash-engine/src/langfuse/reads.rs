@@ -186,6 +186,7 @@ impl Client {
     }
 
     /// Whether the older reads are there too; and what the server says of their end, where it does.
+    #[expect(clippy::option_option, reason = "not there; there; there, and to be removed")]
     pub(crate) fn has_older_reads(&self) -> Result<Option<Option<String>>, LangfuseError> {
         #[derive(Deserialize)]
         struct Answer {

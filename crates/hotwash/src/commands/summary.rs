@@ -91,7 +91,7 @@ pub(super) fn draw(
     bottom.extend(wrap(&format!("{}.", counts.words()), screen.width));
     let mut local = if run.shared { String::new() } else { "Local only.".to_owned() };
     if let Some(elapsed) = elapsed {
-        local = format!("{local} {:.1} s", elapsed.as_secs_f64()).trim_start().to_owned();
+        format!("{local} {:.1} s", elapsed.as_secs_f64()).trim_start().clone_into(&mut local);
     }
     match bottom.last_mut() {
         Some(last) if width(last) + 1 + width(&local) <= screen.width => *last = format!("{last} {local}"),

@@ -110,7 +110,7 @@ fn configs(client: &Client, rubric: &Rubric) -> Result<Check, LangfuseError> {
     let mut words = format!("{right} of {} score configs are there", settled.len());
     for (what, names) in [("missing", &missing), ("different", &differ)] {
         if !names.is_empty() {
-            words.push_str(&format!("; {what}: {}", names.join(", ")));
+            words = format!("{words}; {what}: {}", names.join(", "));
         }
     }
     let state = if right == settled.len() { State::Good } else { State::Note };

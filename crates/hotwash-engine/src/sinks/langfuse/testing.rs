@@ -102,7 +102,9 @@ impl Fake {
     /// Every byte it got.
     pub(super) fn bytes(&self) -> String {
         let got = self.server.got();
-        got.iter().map(|got| format!("{} {}\n{}\n", got.method, got.path, String::from_utf8_lossy(&got.body))).collect()
+        got.iter().fold(String::new(), |all, got| {
+            format!("{all}{} {}\n{}\n", got.method, got.path, String::from_utf8_lossy(&got.body))
+        })
     }
 
     /// How often something was asked for.
@@ -186,7 +188,9 @@ impl State {
             ("POST", "/scores") => match body.as_array() {
                 Some(_) if !self.takes_arrays => (400, json!({ "message": "expected object, received array" })),
                 Some(all) => {
-                    all.iter().for_each(|score| self.put(score, score["timestamp"].as_str()));
+                    for score in all {
+                        self.put(score, score["timestamp"].as_str());
+                    }
                     (202, json!({ "message": "Accepted" }))
                 }
                 None => {
@@ -195,7 +199,7 @@ impl State {
                 }
             },
             ("DELETE", path) if path.starts_with("/scores/") => {
-                self.changes += u64::from(self.scores.remove(&path["/scores/".len()..]).is_some());
+                self.changes += u64::from(self.scores.remove(path.trim_start_matches("/scores/")).is_some());
                 (202, json!({ "message": "queued" }))
             }
             ("GET", "/score-configs") => paged(&self.configs.iter().rev().cloned().collect::<Vec<_>>(), query),
