@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         exit = exit.and(pulling::report(context, pulled));
     }
     if let Some(sink) = &sink {
-        run.shared = true;
+        run.sent_to.push("Langfuse".into());
         exit = exit.and(sink.push(context, &run, &rows)?);
     }
     if args.json {

@@ -89,9 +89,12 @@ pub(super) fn draw(
     }
     let mut bottom = vec![String::new()];
     bottom.extend(wrap(&format!("{}.", counts.words()), screen.width));
-    let mut local = if run.shared { String::new() } else { "Local only.".to_owned() };
+    let mut local = match &run.sent_to[..] {
+        [] => "Local only.".to_owned(),
+        some => format!("Sent to {}.", some.join(" and ")),
+    };
     if let Some(elapsed) = elapsed {
-        local = format!("{local} {:.1} s", elapsed.as_secs_f64()).trim_start().to_owned();
+        let _ = write!(local, " {:.1} s", elapsed.as_secs_f64());
     }
     match bottom.last_mut() {
         Some(last) if width(last) + 1 + width(&local) <= screen.width => *last = format!("{last} {local}"),
