@@ -2,6 +2,7 @@
 
 use crate::errors::Failure;
 use crate::run::Run;
+use hotwash_core::scores::Flag;
 use hotwash_engine::sources::claude_code::read::Reading;
 use hotwash_engine::stores::{Became, Query, Role, Row};
 use std::collections::{BTreeMap, HashMap};
@@ -24,6 +25,8 @@ pub(crate) struct Counts {
     pub(crate) found: u64,
     /// Sessions with a grade.
     pub(crate) graded: u64,
+    /// The part of `graded` whose text speaks to its judge: left out of every mean.
+    pub(crate) suspected: u64,
     /// Left out, by reason.
     pub(crate) skipped: BTreeMap<String, u64>,
     /// Could not be read, by reason.
@@ -86,7 +89,10 @@ impl Counts {
 
     fn row(&mut self, row: &Row) {
         match row.grade.as_ref().and_then(|grade| grade.overall.thousandths()) {
-            Some(_) => self.graded += 1,
+            Some(_) => {
+                self.graded += 1;
+                self.suspected += u64::from(is_suspected(row));
+            }
             None => add(&mut self.skipped, TOO_LITTLE, 1),
         }
     }
@@ -106,11 +112,20 @@ impl Counts {
         let reasons: Vec<String> = others.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
         let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
         let failed: u64 = self.failed.values().sum();
+        let suspected = match self.suspected {
+            0 => String::new(),
+            n => format!(" ({n} suspected, left out)"),
+        };
         format!(
-            "{} found: {} graded, {too_little} {TOO_LITTLE}, {skipped} skipped{reasons}, {failed} unreadable",
+            "{} found: {} graded{suspected}, {too_little} {TOO_LITTLE}, {skipped} skipped{reasons}, {failed} unreadable",
             self.found, self.graded
         )
     }
+}
+
+/// Whether a session's own text speaks to its judge. Until somebody has looked it counts in no mean.
+pub(crate) fn is_suspected(row: &Row) -> bool {
+    row.judged.as_ref().is_some_and(|judging| judging.flags.contains(&Flag::InjectionSuspected))
 }
 
 fn add(counts: &mut BTreeMap<String, u64>, reason: &str, n: u64) {

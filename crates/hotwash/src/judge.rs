@@ -154,6 +154,10 @@ pub(crate) fn judge(
     bar.clear();
     let report = report?;
     let exit = tell(&report, &opened, settings);
+    if has_sent(&report) {
+        let away = settings.judge.value.iter().filter(|named| named.backend != Way::Files);
+        run.sent_to.extend(away.map(ToString::to_string));
+    }
     Ok(Some(Judged { exit, report, estimate }))
 }
 
@@ -401,6 +405,11 @@ fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &
         }
     }
     Ok(())
+}
+
+/// Whether anything was asked that was not known from before.
+fn has_sent(report: &Report) -> bool {
+    report.requests + report.calls > 0 || !report.waiting.is_empty()
 }
 
 /// Says what came of it.

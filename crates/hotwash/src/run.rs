@@ -58,8 +58,8 @@ pub(crate) struct Run<'a> {
     pub(crate) paths: Option<Vec<String>>,
     /// Why nothing is kept, where something should have been.
     pub(crate) not_kept: Option<String>,
-    /// Something of it left this machine.
-    pub(crate) shared: bool,
+    /// Who was sent something of it.
+    pub(crate) sent_to: Vec<String>,
     place: Option<Place>,
 }
 
@@ -153,7 +153,7 @@ impl<'a> Run<'a> {
             ingested: Ingested::default(),
             paths: None,
             not_kept: None,
-            shared: false,
+            sent_to: Vec::new(),
             place: None,
         }
     }

@@ -165,6 +165,7 @@ pub(crate) fn head(run: &Run<'_>, window: &Window, counts: &Counts) -> Value {
         "counts": {
             "found": counts.found,
             "graded": counts.graded,
+            "suspected": counts.suspected,
             "skipped": counts.skipped,
             "failed": counts.failed,
             "kept": counts.kept,

@@ -66,6 +66,7 @@ pub fn decide(
         if verdict.probability >= thresholds.silent(intent.intent) {
             Flag::Contradiction.raise(&mut outcome.flags);
         }
+        outcome.reasons.extend(alarm(alarms));
         return outcome;
     }
     if intent.intent == Intent::None && offline.goal == Goal::Undecided && !suspected {
@@ -79,11 +80,10 @@ pub fn decide(
 
     let shown = shown(verdict);
     let ruling = if !shown.is_empty() && verdict.probability < thresholds.failed_shown {
-        Ruling { goal: Goal::Failed, evidence: Evidence::Explicit, reasons: shown }
-    } else if suspected {
-        let events: Vec<EventId> = alarms.iter().map(|alarm| alarm.event).collect();
-        let text = "the session's own text speaks to its judge, so that the judge's word does not decide";
-        Ruling::undecided(reason(text, events))
+        let reasons = shown.into_iter().chain(alarm(alarms)).collect();
+        Ruling { goal: Goal::Failed, evidence: Evidence::Explicit, reasons }
+    } else if let Some(alarm) = alarm(alarms) {
+        Ruling::undecided(alarm)
     } else if offline.goal == Goal::Complete {
         accepted(offline, verdict, &shown, thresholds)
     } else {
@@ -125,6 +125,7 @@ pub fn without_goal(offline: &Outcome, intent: &IntentVerdict, alarms: &[Alarm])
     let mut outcome = offline.clone();
     if !alarms.is_empty() {
         Flag::InjectionSuspected.raise(&mut outcome.flags);
+        outcome.reasons.extend(alarm(alarms));
     } else if offline.goal == Goal::Undecided {
         outcome.intended = intended(offline, intent);
         outcome.status = JudgeStatus::NoGoal;
@@ -238,6 +239,15 @@ fn summary(verdict: &OutcomeVerdict) -> String {
 
 fn events(cites: &[Cite]) -> Vec<EventId> {
     cites.iter().map(|cite| cite.event).collect()
+}
+
+/// Where the session's own text speaks to its judge, if it does.
+fn alarm(alarms: &[Alarm]) -> Option<Reason> {
+    let mut events: Vec<EventId> = alarms.iter().map(|alarm| alarm.event).collect();
+    events.sort_unstable();
+    events.dedup();
+    let text = "the session's own text speaks to its judge, so that the judge's word does not decide";
+    (!events.is_empty()).then(|| reason(text, events))
 }
 
 fn reason(text: impl Into<String>, events: Vec<EventId>) -> Reason {

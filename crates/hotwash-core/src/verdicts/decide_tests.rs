@@ -1,11 +1,11 @@
 //! What a judge may do to an outcome, case by case and for any answer.
 
-use super::decide::{Thresholds, decide};
+use super::decide::{Thresholds, decide, without_goal};
 use super::second::{Escalation, Look, of_outcome, settle};
 use super::{Cite, Criterion, Explicit, Finding, IntentVerdict, OutcomeVerdict, Signal, Status};
 use crate::evidence::{Alarm, Evidence as Shown};
 use crate::facts::Facts;
-use crate::outcomes::{self, Evidence, Goal, Intent, JudgeStatus, Lack, Outcome};
+use crate::outcomes::{self, Evidence, Goal, Intent, JudgeStatus, Lack, Outcome, Reason};
 use crate::redaction::{Redacted, Rules, redact};
 use crate::scores::Flag;
 use crate::sessions::EventId;
@@ -269,6 +269,12 @@ fn obeying(event: u32, text: &str) -> Vec<String> {
     replies
 }
 
+/// Whether an outcome says that this event speaks to the judge.
+fn names(outcome: &Outcome, event: u32) -> bool {
+    let says = |reason: &Reason| reason.text.contains("speaks to its judge") && reason.events.contains(&EventId(event));
+    outcome.reasons.iter().any(says)
+}
+
 #[test]
 fn a_judge_that_obeys_the_session_raises_nothing() {
     let rules = Rules::default();
@@ -300,6 +306,7 @@ fn a_judge_that_obeys_the_session_raises_nothing() {
                         assert_ne!(outcome.goal, COMPLETE, "{text}");
                         assert_eq!(outcome.goal == FAILED, goal == FAILED, "{text}");
                         assert!(outcome.flags.contains(&Flag::InjectionSuspected));
+                        assert!(names(&outcome, event), "{text}");
                         assert!(of_outcome(&offline, &verdict, &outcome).contains(&Escalation::Alarm));
                         // Nor does asking the same model twice.
                         let look = Look { model: "one", verdict: &verdict };
@@ -322,7 +329,10 @@ fn a_suspected_session_may_be_called_failed_on_evidence_elsewhere() {
         let outcome = ruled(&offline, &judge_says(0.1, "mmu"), &[alarm(event)]);
         assert_eq!(outcome.goal, expected, "{event}");
         assert!(outcome.flags.contains(&Flag::InjectionSuspected));
+        assert!(names(&outcome, event), "{event}");
     }
+    let nothing = IntentVerdict { intent: Intent::None, ..wanted(Intent::BugFix) };
+    assert!(names(&without_goal(&offline, &nothing, &[alarm(10)]), 10));
 }
 
 #[test]
@@ -428,7 +438,10 @@ proptest! {
         let offline = Outcome { goal: FAILED, ..offline };
         let outcome = decide(&offline, &intent, &verdict, &alarms, &Thresholds::default());
         prop_assert_eq!(outcome.goal, FAILED);
-        prop_assert_eq!(outcome.reasons, offline.reasons);
+        // What facts say stays, and only the alarm comes after it.
+        prop_assert!(outcome.reasons.starts_with(&offline.reasons));
+        prop_assert_eq!(outcome.reasons.len(), offline.reasons.len() + usize::from(!alarms.is_empty()));
+        prop_assert!(alarms.iter().all(|alarm| names(&outcome, alarm.event.0)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Context, project, summary};
 use crate::cli::{Score, Source};
-use crate::counts::Counts;
+use crate::counts::{Counts, is_suspected};
 use crate::errors::{Exit, Failure};
 use crate::judge;
 use crate::langfuse;
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         exit = exit.and(pulling::report(context, pulled));
     }
     if let Some(sink) = &sink {
-        run.shared = true;
+        run.sent_to.push("Langfuse".into());
         exit = exit.and(sink.push(context, &run, &rows)?);
     }
     if args.json {
@@ -70,11 +70,16 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         }
     }
     let Some(bar) = args.fail_under else { return Ok(exit) };
-    let grades: Vec<u32> = rows.iter().filter_map(|row| row.grade.as_ref()?.overall.thousandths()).collect();
+    let trusted = rows.iter().filter(|row| !is_suspected(row));
+    let grades: Vec<u32> = trusted.filter_map(|row| row.grade.as_ref()?.overall.thousandths()).collect();
     let sum: u64 = grades.iter().map(|thousandths| u64::from(*thousandths)).sum();
     if grades.is_empty() {
         // A gate that passes on nothing is no gate.
-        screen::stderr("warning: no session was graded, so there is nothing to compare with --fail-under\n");
+        let but = match counts.suspected {
+            0 => String::new(),
+            n => format!(" but {n} suspected, left out"),
+        };
+        screen::stderr(&format!("warning: no session was graded{but}: nothing to compare with --fail-under\n"));
         return Ok(Exit::Partly);
     } else if (sum as f64) < bar * 10.0 * grades.len() as f64 {
         let mean = sum as f64 / 10.0 / grades.len() as f64;

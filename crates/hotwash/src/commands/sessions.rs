@@ -2,7 +2,7 @@
 
 use super::{Context, project};
 use crate::cli::{Sessions, Sort};
-use crate::counts::Counts;
+use crate::counts::{Counts, is_suspected};
 use crate::errors::{Exit, Failure};
 use crate::run::{Input, Run};
 use crate::screen::numbers::{cost_short, count, duration, points};
@@ -99,9 +99,14 @@ fn table(rows: &[Row], why: &[Vec<String>], rubric: &Rubric, screen: &crate::scr
         let (place, tier, score) = match row.grade.as_ref().map(|grade| &grade.overall) {
             Some(Overall::Graded { thousandths, tier, process_only, .. }) => {
                 let place = rubric.tiers.iter().position(|known| known.name == *tier).unwrap_or(0);
-                (place, tier.as_str(), format!("{}{}", points(*thousandths), if *process_only { "*" } else { " " }))
+                let mark = match (is_suspected(row), process_only) {
+                    (true, _) => "!",
+                    (false, true) => "*",
+                    (false, false) => " ",
+                };
+                (place, tier.as_str(), format!("{}{mark}", points(*thousandths)))
             }
-            _ => (2, "ungraded", "- ".into()),
+            _ => (2, "ungraded", if is_suspected(row) { "-!" } else { "- " }.into()),
         };
         let tier = screen.style.tier(place, &left(tier, tier_wide));
         let rest = format!(
@@ -122,7 +127,11 @@ fn table(rows: &[Row], why: &[Vec<String>], rubric: &Rubric, screen: &crate::scr
             }
         }
     }
-    if rows.iter().any(|row| {
+    if rows.iter().any(is_suspected) {
+        out.push_str(&screen.style.quiet("! suspected: its own text speaks to the judge; left out of every mean"));
+        out.push('\n');
+    }
+    if rows.iter().filter(|row| !is_suspected(row)).any(|row| {
         matches!(row.grade.as_ref().map(|grade| &grade.overall), Some(Overall::Graded { process_only: true, .. }))
     }) {
         out.push_str(&screen.style.quiet("* process only: nothing shows whether the goal was reached"));

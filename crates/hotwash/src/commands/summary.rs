@@ -3,7 +3,7 @@
 use super::prism::{FEWEST, score, share};
 use super::{Context, project};
 use crate::cli::Select;
-use crate::counts::Counts;
+use crate::counts::{Counts, is_suspected};
 use crate::errors::{Exit, Failure};
 use crate::ledger::{self, Loss};
 use crate::run::{Input, Run};
@@ -77,21 +77,30 @@ pub(super) fn draw(
         });
     }
     headline(prism, screen, &mut lines);
-    let mut graded: Vec<(&Row, u32)> = rows.iter().filter_map(|row| Some((row, overall(row)?))).collect();
+    let (suspected, trusted): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().filter(|row| overall(row).is_some()).partition(|row| is_suspected(row));
+    let mut graded: Vec<(&Row, u32)> = trusted.into_iter().filter_map(|row| Some((row, overall(row)?))).collect();
     graded.sort_by_key(|(row, thousandths)| (*thousandths, std::cmp::Reverse(row.session.to)));
     if graded.is_empty() {
-        lines.push(nothing(rows, counts).into());
+        if suspected.is_empty() {
+            lines.push(nothing(rows, counts).into());
+        }
+        left_out(&suspected, screen, &mut lines);
     } else {
         scores(&graded, &run.rubric, counts, screen, &mut lines);
+        left_out(&suspected, screen, &mut lines);
         lines.push(String::new());
         lines.push(style.heading("LOOK AT THESE FIRST"));
         entries(&graded, run, screen, &mut lines);
     }
     let mut bottom = vec![String::new()];
     bottom.extend(wrap(&format!("{}.", counts.words()), screen.width));
-    let mut local = if run.shared { String::new() } else { "Local only.".to_owned() };
+    let mut local = match &run.sent_to[..] {
+        [] => "Local only.".to_owned(),
+        some => format!("Sent to {}.", some.join(" and ")),
+    };
     if let Some(elapsed) = elapsed {
-        format!("{local} {:.1} s", elapsed.as_secs_f64()).trim_start().clone_into(&mut local);
+        let _ = write!(local, " {:.1} s", elapsed.as_secs_f64());
     }
     match bottom.last_mut() {
         Some(last) if width(last) + 1 + width(&local) <= screen.width => *last = format!("{last} {local}"),
@@ -201,6 +210,16 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
         _ => format!("; {only} of {n} by process only: result unknown"),
     };
     lines.push(format!("  trust    unchecked (no labels yet){process}"));
+}
+
+/// Those that count in nothing above, because their own text speaks to the judge.
+fn left_out(suspected: &[&Row], screen: &Screen, lines: &mut Vec<String>) {
+    if suspected.is_empty() {
+        return;
+    }
+    let ids: Vec<&str> = suspected.iter().map(|row| row.session.id.short()).collect();
+    let text = format!("  left out {} suspected (text that speaks to the judge): {}", ids.len(), ids.join(" "));
+    lines.push(screen.style.warn(&fit(&text, screen.width)));
 }
 
 /// Sessions to look at: who each is, and what cost it most.

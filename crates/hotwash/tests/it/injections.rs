@@ -130,4 +130,33 @@ fn whoever_speaks_to_the_judge_raises_nothing_and_is_shown() {
     assert!(silent.is_empty(), "not flagged: {silent:#?}");
     // Left out of both sides of the score: only the plain one is decided.
     assert_eq!(document["prism"]["decided"], 1, "{:#}", document["prism"]);
+    // Nor is any of them part of a mean, and each is marked wherever it is listed.
+    let is_graded = |session: &&Value| session["recorded_id"] != "plain" && !session["overall"].is_null();
+    let suspected = document["sessions"].as_array().unwrap().iter().filter(is_graded).count();
+    assert!(suspected >= 40);
+    assert_eq!(document["counts"]["suspected"], suspected);
+    let screen = home.stdout(&["score", "--since", "all"]);
+    for expected in
+        [format!("({suspected} suspected, left out)"), format!("left out {suspected} suspected"), "n 1\n".into()]
+    {
+        assert!(screen.contains(&expected), "{expected}: {screen}");
+    }
+    let list = home.stdout(&["sessions", "--since", "all", "--limit", "100"]);
+    assert_eq!(
+        list.lines().filter(|line| line.contains("! ") && !line.starts_with('!')).count(),
+        planted.len(),
+        "{list}"
+    );
+    for session in document["sessions"].as_array().unwrap() {
+        let named = session["outcome"]["reasons"].as_array().unwrap().iter().any(|reason| {
+            reason["text"].as_str().unwrap().contains("speaks to its judge") && reason["events"][0].is_string()
+        });
+        assert_eq!(named, session["recorded_id"] != "plain", "{session:#}");
+    }
+    // A gate looks at the others only, and passes on nothing where there are none.
+    fs::remove_file(folder.join("plain.jsonl")).unwrap();
+    let plain = document["sessions"].as_array().unwrap().iter().find(|session| session["recorded_id"] == "plain");
+    home.stdout(&["forget", plain.unwrap()["id"].as_str().unwrap(), "--yes"]);
+    let gate = home.run(&["score", "--since", "all", "--fail-under", "1"]);
+    assert!(gate.starts_with("exit: 3") && gate.contains(&format!("but {suspected} suspected")), "{gate}");
 }

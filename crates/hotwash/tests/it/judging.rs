@@ -54,6 +54,8 @@ fn a_week_is_judged_and_the_bill_is_said() {
     assert!(output.status.success(), "{said}");
     assert!(said.starts_with("anthropic judges ") && said.contains(", about $") && said.contains("spent"), "{said}");
     assert_eq!(egress(&home).len(), server.requests());
+    let screen = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(screen.contains("Sent to anthropic.") && !screen.contains("Local only."), "{screen}");
     assert!(egress(&home)[0]["host"].as_str().unwrap().starts_with("127.0.0.1"));
 
     let document = home.json(&["score", "--since", "all", "--json"]);
@@ -84,6 +86,7 @@ fn a_week_is_judged_and_the_bill_is_said() {
     let output = self::judged(&home, &server, &["--judge", "anthropic"]);
     assert_eq!(server.requests(), requests);
     assert!(words(&output.stderr).contains("has nothing to judge"), "{}", words(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Local only."));
 }
 
 #[test]
@@ -214,6 +217,7 @@ fn somebody_else_answers_in_files() {
     assert_eq!(answer_all(), 1);
     let last = judged(&home, &server, &args);
     assert!(words(&last.stderr).contains("judged # session: # question answered"), "{}", words(&last.stderr));
+    assert!(String::from_utf8_lossy(&last.stdout).contains("Local only."));
     assert_eq!(answer_all(), 0);
     assert_eq!(server.requests(), 0);
     assert!(egress(&home).is_empty());
