@@ -6,11 +6,12 @@
 use super::egress::sha256;
 use super::{Answer, Deferred, Failing, JudgeError, Question, Reply, Stop, World};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The longest reply that is read.
 const REPLY_BYTES: u64 = 8 << 20;
@@ -33,13 +34,14 @@ pub struct Waiting {
 pub struct Files {
     folder: PathBuf,
     world: World,
-    waiting: Mutex<Vec<Waiting>>,
+    /// The replies that this run has looked for, with those that are waited for.
+    asked: Mutex<BTreeMap<PathBuf, Option<Waiting>>>,
 }
 
 impl Files {
     /// A judge that writes into this folder, which is made if it is not there.
     pub fn new(folder: &Path, world: World) -> Files {
-        Files { folder: folder.to_owned(), world, waiting: Mutex::default() }
+        Files { folder: folder.to_owned(), world, asked: Mutex::default() }
     }
 
     /// What is written for a question.
@@ -47,9 +49,13 @@ impl Files {
         render(question, &file_name(question.name), &format!("{MARK}{} -->", question.id))
     }
 
-    /// What the last round waits for, in the order of its questions.
+    /// What is waited for after all rounds until now, by name.
     pub fn waiting(&self) -> Vec<Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.asked().values().flatten().cloned().collect()
+    }
+
+    fn asked(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Option<Waiting>>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failed(&self, what: &str, error: &io::Error) -> JudgeError {
@@ -57,11 +63,16 @@ impl Files {
         JudgeError::before(Failing::Broken, message)
     }
 
+    /// Where a question is answered.
+    fn reply(&self, question: &Question<'_>) -> PathBuf {
+        self.folder.join(format!("{}.reply.json", file_name(question.name)))
+    }
+
     /// Puts a question into the folder and looks for its answer.
     fn settle(&self, question: &Question<'_>) -> io::Result<Settled> {
         let name = file_name(question.name);
         let path = |ending: &str| self.folder.join(format!("{name}.{ending}"));
-        let (prompt, reply) = (path("prompt.md"), path("reply.json"));
+        let (prompt, reply) = (path("prompt.md"), self.reply(question));
         let last = format!("{MARK}{} -->", question.id);
 
         let written = match fs::read_to_string(&prompt) {
@@ -91,12 +102,13 @@ impl Files {
     }
 
     /// Says in the folder what is waited for.
-    fn tell(&self, waiting: &[Waiting], questions: usize) -> io::Result<()> {
+    fn tell(&self) -> io::Result<()> {
+        let (waiting, questions) = (self.waiting(), self.asked().len());
         let path = self.folder.join("WAITING.md");
         let mut text = String::from(INSTRUCTIONS);
         let _ = write!(text, "\n{} of {questions} questions wait for an answer", waiting.len());
         text.push_str(if waiting.is_empty() { ".\n" } else { ":\n\n" });
-        for Waiting { file, note } in waiting {
+        for Waiting { file, note } in &waiting {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             let _ = match note {
                 Some(note) => writeln!(text, "- {name}: {note}"),
@@ -119,7 +131,6 @@ enum Settled {
 impl Deferred for Files {
     fn round(&self, questions: &[Question<'_>], answer: &mut dyn FnMut(&str, Answer)) -> Result<(), JudgeError> {
         fs::create_dir_all(&self.folder).map_err(|error| self.failed("making the folder", &error))?;
-        let mut waiting = Vec::new();
         for question in questions {
             if self.world.is_stopped() {
                 answer(question.id, Answer::Waits);
@@ -127,20 +138,19 @@ impl Deferred for Files {
             }
             match self.settle(question) {
                 Ok(Settled::Answered(text)) => {
+                    self.asked().insert(self.reply(question), None);
                     let (model, stop) = (question.model.to_owned(), Stop::End);
                     let reply = Reply { text, stop, model, usage: None, dollars: None, batch: false, requests: 0 };
                     answer(question.id, Answer::Reply(reply));
                 }
                 Ok(Settled::Waits(what)) => {
-                    waiting.push(what);
+                    self.asked().insert(what.file.clone(), Some(what));
                     answer(question.id, Answer::Waits);
                 }
                 Err(error) => answer(question.id, Answer::Failed(self.failed(question.name, &error))),
             }
         }
-        let told = self.tell(&waiting, questions.len());
-        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = waiting;
-        told.map_err(|error| self.failed("writing WAITING.md", &error))
+        self.tell().map_err(|error| self.failed("writing WAITING.md", &error))
     }
 }
 
@@ -315,6 +325,34 @@ mod tests {
             fs::write(folder.path().join("s.reply.json"), reply).unwrap();
             assert_eq!(ask(folder.path(), "id", "s", "E"), said);
         }
+    }
+
+    #[test]
+    fn what_waits_is_collected_over_all_rounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let judge = Files::new(folder.path(), world().0);
+        let prompt = prompt_of("E");
+        let round = |names: &[&str]| {
+            let questions: Vec<Question<'_>> =
+                names.iter().map(|name| Question { id: name, name, prompt: &prompt, model: "m" }).collect();
+            judge.round(&questions, &mut |_, _| {}).unwrap();
+            let text = fs::read_to_string(folder.path().join("WAITING.md")).unwrap();
+            text.split_once("\n\n")
+                .unwrap()
+                .1
+                .lines()
+                .filter(|line| line.contains(" wait ") || line.starts_with("- "))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        round(&["a", "b"]);
+        assert_eq!(
+            round(&["c"]),
+            ["3 of 3 questions wait for an answer:", "- a.reply.json", "- b.reply.json", "- c.reply.json"]
+        );
+        fs::write(folder.path().join("b.reply.json"), "{}").unwrap();
+        assert_eq!(round(&["b"]), ["2 of 3 questions wait for an answer:", "- a.reply.json", "- c.reply.json"]);
+        assert_eq!(judge.waiting().len(), 2);
     }
 
     #[test]
