@@ -12,6 +12,7 @@ use crate::shapes;
 use crate::timeline::{self, Moment, Turn, What};
 use hotwash_core::facts::Status;
 use hotwash_core::outcomes::{Goal, JudgeStatus, Outcome};
+use hotwash_core::prices::Picodollars;
 use hotwash_core::scores::{Grade, Overall, Reading, Value};
 use hotwash_core::sessions::{EventId, SessionKind};
 use hotwash_core::verdicts::{OutcomeVerdict, Status as Met};
@@ -287,10 +288,16 @@ fn criteria(verdict: &OutcomeVerdict, screen: &Screen, out: &mut String) {
 /// Who judged, when and for how much, and what to know before trusting it.
 fn judging(judging: &Judging, screen: &Screen, out: &mut String) {
     let Judging { provenance, at, calls, cost, flags, coverage, complete, .. } = judging;
-    let model = provenance.model.as_deref().unwrap_or_default();
-    let price = cost.map_or_else(|| "unknown price".into(), |cost| format!("${:.4}", cost.dollars()));
-    let _ = writeln!(out, "\n{}  {} {model}", screen.style.heading("JUDGED BY"), provenance.judge);
-    let mut text = format!("{}, {}, {price}", screen.clock.moment(Some(*at)), count(*calls, "answer"));
+    // Where nobody knows the model it is called as the judge is.
+    let model = provenance.model.iter().filter(|model| **model != provenance.judge).map(|model| format!(" {model}"));
+    let price = match cost {
+        None => ", unknown price".into(),
+        Some(Picodollars(0)) => String::new(),
+        Some(cost) => format!(", ${:.4}", cost.dollars()),
+    };
+    let by = format!("{}{}", provenance.judge, model.collect::<String>());
+    let _ = writeln!(out, "\n{}  {by}", screen.style.heading("JUDGED BY"));
+    let mut text = format!("{}, {}{price}", screen.clock.moment(Some(*at)), count(*calls, "answer"));
     if *coverage < 0.995 {
         let _ = write!(text, "; {:.0} % of the session's text was shown", coverage * 100.0);
     }
