@@ -32,8 +32,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// For how many sessions the bill is worked out when nobody asked for one.
-const OFFERED: usize = 20;
+/// For how many sessions the bill is worked out when nobody asked for one …
+const OFFERED: usize = 5;
+/// … and how large their transcripts may be, because they are read for it.
+const OFFERED_BYTES: u64 = 1 << 20;
 
 /// The server that is asked unless another is named.
 const OPENAI_HOST: &str = "://api.openai.com";
@@ -196,7 +198,13 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
     };
     let mut dockets = judging::pick(&run.store, rows, &setup).ok()?;
     let all = dockets.open.len();
-    dockets.open.truncate(OFFERED);
+    let is_small = |row: &Row| std::fs::metadata(&row.path).is_ok_and(|file| file.len() < OFFERED_BYTES);
+    let mut small = 0;
+    dockets.open.retain(|docket| {
+        let kept = small < OFFERED && is_small(docket.row);
+        small += usize::from(kept);
+        kept
+    });
     let estimate = judging::estimate(&run.store, &mut dockets, &setup).ok().filter(|estimate| estimate.sessions > 0)?;
     let dollars = estimate.probably?.dollars() * all as f64 / dockets.open.len().max(1) as f64;
     Some(format!(
