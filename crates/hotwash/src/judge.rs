@@ -114,11 +114,13 @@ pub(crate) fn judge(
         .judge
         .value
         .iter()
-        .map(|named| open(named, context, ledger.as_ref(), &world))
+        .map(|named| open(named, context, ledger.as_ref(), &world, dry_run))
         .collect::<Result<Vec<_>, Failure>>()?;
     let names: Vec<String> = settings.judge.value.iter().map(|named| named.backend.name().to_owned()).collect();
     let looks = looks(settings, &opened, &names)?;
-    check_openai(context)?;
+    if !dry_run {
+        check_openai(context)?;
+    }
     let prices = prices_for(settings, &looks);
     let bar = JudgingBar::new();
     let sharing = Sharing::new(context, &run.rules);
@@ -238,10 +240,13 @@ fn open<'a>(
     context: &Context<'_>,
     ledger: Option<&'a StoredLedger>,
     world: &World,
+    dry_run: bool,
 ) -> Result<Opened<'a>, Failure> {
     let Context { settings, env, .. } = context;
     let network = |base: &str| Network { proxy: proxy(env, base), ..Network::default() };
-    let key = |variable: &str| Key::new(env.get(variable).unwrap_or_default());
+    // Nothing is sent in a dry run, so none is needed.
+    let no_key = if dry_run { "no key" } else { "" };
+    let key = |variable: &str| Key::new(env.get(variable).unwrap_or(no_key));
     let cannot = |error: JudgeError| {
         let hint = match named.backend {
             Way::Anthropic | Way::AnthropicBatch => {

@@ -229,6 +229,18 @@ fn somebody_else_answers_in_files() {
 }
 
 #[test]
+fn a_dry_run_needs_no_key() {
+    let home = one();
+    for judge in ["anthropic", "anthropic-batch", "openai:m"] {
+        let dry = home.output(&["score", "--since", "all", "--judge", judge, "--dry-run"]);
+        assert!(dry.status.success(), "{}", home.shown(&dry));
+        assert!(words(&dry.stderr).starts_with("nothing was sent: "), "{}", words(&dry.stderr));
+        assert!(dry.stdout.starts_with(b"==> "));
+        assert!(egress(&home).is_empty());
+    }
+}
+
+#[test]
 fn a_reply_that_cannot_be_used_is_asked_for_once_more() {
     let home = one();
     let run = || {
