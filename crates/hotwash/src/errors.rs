@@ -96,6 +96,7 @@ pub(crate) fn exit(result: Result<Exit, Failure>, env: &Environment) -> ExitCode
                 let _ = writeln!(text, "  cause: {cause}");
             }
             if let Some(hint) = hint {
+                let hint = screen::text::wrap_indented(&hint, screen::COLUMNS, "hint: ".len());
                 let _ = writeln!(text, "\n{} {hint}", style.strong("hint:"));
             }
             screen::stderr(&text);

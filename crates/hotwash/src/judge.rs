@@ -8,7 +8,7 @@ use crate::proxy::proxy;
 use crate::run::{Run, now_ns};
 use crate::screen::numbers::count;
 use crate::screen::progress::JudgingBar;
-use crate::screen::text::words;
+use crate::screen::text::{words, wrap_indented};
 use crate::screen::{self, stdout};
 use crate::settings::Settings;
 use crate::sharing::Sharing;
@@ -32,8 +32,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// For how many sessions the bill is worked out when nobody asked for one.
-const OFFERED: usize = 20;
+/// For how many sessions the bill is worked out when nobody asked for one …
+const OFFERED: usize = 5;
+/// … and how large their transcripts may be, because they are read for it.
+const OFFERED_BYTES: u64 = 1 << 20;
 
 /// The server that is asked unless another is named.
 const OPENAI_HOST: &str = "://api.openai.com";
@@ -112,11 +114,13 @@ pub(crate) fn judge(
         .judge
         .value
         .iter()
-        .map(|named| open(named, context, ledger.as_ref(), &world))
+        .map(|named| open(named, context, ledger.as_ref(), &world, dry_run))
         .collect::<Result<Vec<_>, Failure>>()?;
     let names: Vec<String> = settings.judge.value.iter().map(|named| named.backend.name().to_owned()).collect();
     let looks = looks(settings, &opened, &names)?;
-    check_openai(context)?;
+    if !dry_run {
+        check_openai(context)?;
+    }
     let prices = prices_for(settings, &looks);
     let bar = JudgingBar::new();
     let sharing = Sharing::new(context, &run.rules);
@@ -141,10 +145,10 @@ pub(crate) fn judge(
     check_cap(&setup, &estimate)?;
     if dry_run {
         show_bytes(run, &dockets, &setup, &opened)?;
-        screen::stderr(&format!("nothing was sent: {}\n", expected(&estimate, &dockets, settings)));
+        say(&format!("nothing was sent: {}", expected(&estimate, &dockets, settings)));
         return Ok(None);
     }
-    screen::stderr(&format!("{}\n", expected(&estimate, &dockets, settings)));
+    say(&expected(&estimate, &dockets, settings));
     if dockets.open.is_empty() {
         return Ok(Some(Judged { exit: Exit::Done, report: dockets.report, estimate }));
     }
@@ -196,7 +200,13 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
     };
     let mut dockets = judging::pick(&run.store, rows, &setup).ok()?;
     let all = dockets.open.len();
-    dockets.open.truncate(OFFERED);
+    let is_small = |row: &Row| std::fs::metadata(&row.path).is_ok_and(|file| file.len() < OFFERED_BYTES);
+    let mut small = 0;
+    dockets.open.retain(|docket| {
+        let kept = small < OFFERED && is_small(docket.row);
+        small += usize::from(kept);
+        kept
+    });
     let estimate = judging::estimate(&run.store, &mut dockets, &setup).ok().filter(|estimate| estimate.sessions > 0)?;
     let dollars = estimate.probably?.dollars() * all as f64 / dockets.open.len().max(1) as f64;
     Some(format!(
@@ -230,10 +240,13 @@ fn open<'a>(
     context: &Context<'_>,
     ledger: Option<&'a StoredLedger>,
     world: &World,
+    dry_run: bool,
 ) -> Result<Opened<'a>, Failure> {
     let Context { settings, env, .. } = context;
     let network = |base: &str| Network { proxy: proxy(env, base), ..Network::default() };
-    let key = |variable: &str| Key::new(env.get(variable).unwrap_or_default());
+    // Nothing is sent in a dry run, so none is needed.
+    let no_key = if dry_run { "no key" } else { "" };
+    let key = |variable: &str| Key::new(env.get(variable).unwrap_or(no_key));
     let cannot = |error: JudgeError| {
         let hint = match named.backend {
             Way::Anthropic | Way::AnthropicBatch => {
@@ -386,7 +399,7 @@ fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &
         let asks = match judging::questions(&run.store, docket.row, setup)? {
             Ok(asks) => asks,
             Err(untold) => {
-                screen::stderr(&format!("warning: {}: {untold}\n", docket.row.session.id.short()));
+                say(&format!("warning: {}: {untold}", docket.row.session.id.short()));
                 continue;
             }
         };
@@ -424,10 +437,10 @@ fn tell(report: &Report, opened: &[Opened<'_>], settings: &Settings) -> Exit {
     if report.unpriced > 0 {
         let _ = write!(line, ", {} at an unknown price", report.unpriced);
     }
-    screen::stderr(&format!("{line}\n"));
+    say(&line);
     let flags: Vec<String> = report.flagged.iter().map(|(flag, n)| format!("{flag} {n}")).collect();
     if !flags.is_empty() {
-        screen::stderr(&format!("flagged: {}; `hotwash show ID` says why\n", flags.join(", ")));
+        say(&format!("flagged: {}; `hotwash show ID` says why", flags.join(", ")));
     }
     let waiting: usize = report.waiting.len();
     if waiting > 0 {
@@ -441,31 +454,45 @@ fn tell(report: &Report, opened: &[Opened<'_>], settings: &Settings) -> Exit {
             .filter_map(|waiting| Some(format!("{}: {}", waiting.file.display(), waiting.note?)))
             .collect();
         for note in notes.iter().take(5) {
-            screen::stderr(&format!("warning: {note}\n"));
+            say(&format!("warning: {note}"));
         }
-        let place = if opened.iter().any(|opened| matches!(opened, Opened::Files(_))) {
-            format!("answer `NAME.prompt.md` with `NAME.reply.json` in {}", settings.judge_dir.value.display())
+        let next = if opened.iter().any(|opened| matches!(opened, Opened::Files(_))) {
+            let folder = settings.judge_dir.value.display();
+            format!("answer `NAME.prompt.md` with `NAME.reply.json` in {folder}, then run this again")
         } else {
-            "the batch is under way".into()
+            "the batch is under way; run this again later".into()
         };
-        screen::stderr(&format!(
-            "{} of {} waiting ({}{}): {place}, then run this again\n",
+        say(&format!(
+            "{} of {} waiting ({}{}): {next}",
             count(waiting as u64, "question"),
             count(report.waits, "session"),
             report.waiting.iter().take(3).cloned().collect::<Vec<_>>().join(", "),
             if waiting > 3 { ", ..." } else { "" },
         ));
     }
-    for (why, n) in &report.failed {
-        screen::stderr(&format!("warning: {} could not be judged: {why}\n", count(*n, "session")));
+    // What ended the run is said once, with what it cost.
+    let ended = report.ended.as_deref();
+    let by_that = |why: &str| ended.is_some_and(|ended| why.ends_with(ended));
+    for (why, n) in report.failed.iter().filter(|(why, _)| !by_that(why)) {
+        say(&format!("warning: {} could not be judged: {why}", count(*n, "session")));
     }
     let left: u64 = ["not asked any more", "stopped before"].iter().filter_map(|why| report.skipped.get(why)).sum();
-    if let Some(why) = &report.ended {
-        screen::stderr(&format!("warning: stopped early, {} left: {why}\n", count(left, "session")));
+    if let Some(why) = ended {
+        let failed: u64 = report.failed.iter().filter(|(why, _)| by_that(why)).map(|(_, n)| n).sum();
+        let failed = (failed > 0).then(|| format!("{} could not be judged", count(failed, "session")));
+        let left = (left > 0).then(|| format!("{} left", count(left, "session")));
+        let cost: Vec<String> = failed.into_iter().chain(left).collect();
+        let cost = if cost.is_empty() { String::new() } else { format!(", {}", cost.join(", ")) };
+        say(&format!("warning: stopped early{cost}: {why}"));
     } else if left > 0 {
-        screen::stderr(&format!("stopped: {} left; every answer that came is kept\n", count(left, "session")));
+        say(&format!("stopped: {} left; every answer that came is kept", count(left, "session")));
     }
     if report.failed.is_empty() && report.ended.is_none() && left == 0 { Exit::Done } else { Exit::Partly }
+}
+
+/// Says something beside the output, in lines that fit.
+pub(crate) fn say(text: &str) {
+    screen::stderr(&format!("{}\n", wrap_indented(text, screen::COLUMNS, 2)));
 }
 
 /// The first interrupt lets what is under way come to its end, the second does not.

@@ -66,7 +66,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         let elapsed = Some(context.started.elapsed());
         stdout(&summary::draw(&run, screen, &window, &rows, &counts, &prism, elapsed))?;
         if let Some(offer) = judge::offer(context, &run, &rows) {
-            screen::stderr(&format!("{offer}\n"));
+            judge::say(&offer);
         }
     }
     let Some(bar) = args.fail_under else { return Ok(exit) };

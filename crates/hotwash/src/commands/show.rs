@@ -2,6 +2,7 @@
 
 use super::{Context, summary};
 use crate::cli::Show;
+use crate::counts::is_suspected;
 use crate::errors::{Exit, Failure};
 use crate::run::{Input, Run};
 use crate::screen::Screen;
@@ -10,9 +11,11 @@ use crate::screen::stdout;
 use crate::screen::text::{block, fit, fit_path, left, line, right, width, words, wrap};
 use crate::shapes;
 use crate::timeline::{self, Moment, Turn, What};
+use hotwash_core::evidence::{About, Recorder};
 use hotwash_core::facts::Status;
 use hotwash_core::outcomes::{Goal, JudgeStatus, Outcome};
-use hotwash_core::scores::{Grade, Overall, Reading, Value};
+use hotwash_core::prices::Picodollars;
+use hotwash_core::scores::{Flag, Grade, Overall, Reading, Value};
 use hotwash_core::sessions::{EventId, SessionKind};
 use hotwash_core::verdicts::{OutcomeVerdict, Status as Met};
 use hotwash_engine::pipeline::Untold;
@@ -62,7 +65,8 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
         self::outcome(outcome, &row, screen, &mut out);
     }
     if let Some(judging) = &row.judged {
-        self::judging(judging, screen, &mut out);
+        let alarms = if is_suspected(&row) { alarms(&row, &run) } else { Vec::new() };
+        self::judging(judging, &alarms, screen, &mut out);
     }
     if let Some(grade) = &row.grade {
         scores(grade, &run, screen, &mut out);
@@ -285,12 +289,18 @@ fn criteria(verdict: &OutcomeVerdict, screen: &Screen, out: &mut String) {
 }
 
 /// Who judged, when and for how much, and what to know before trusting it.
-fn judging(judging: &Judging, screen: &Screen, out: &mut String) {
+fn judging(judging: &Judging, alarms: &[EventId], screen: &Screen, out: &mut String) {
     let Judging { provenance, at, calls, cost, flags, coverage, complete, .. } = judging;
-    let model = provenance.model.as_deref().unwrap_or_default();
-    let price = cost.map_or_else(|| "unknown price".into(), |cost| format!("${:.4}", cost.dollars()));
-    let _ = writeln!(out, "\n{}  {} {model}", screen.style.heading("JUDGED BY"), provenance.judge);
-    let mut text = format!("{}, {}, {price}", screen.clock.moment(Some(*at)), count(*calls, "answer"));
+    // Where nobody knows the model it is called as the judge is.
+    let model = provenance.model.iter().filter(|model| **model != provenance.judge).map(|model| format!(" {model}"));
+    let price = match cost {
+        None => ", unknown price".into(),
+        Some(Picodollars(0)) => String::new(),
+        Some(cost) => format!(", ${:.4}", cost.dollars()),
+    };
+    let by = format!("{}{}", provenance.judge, model.collect::<String>());
+    let _ = writeln!(out, "\n{}  {by}", screen.style.heading("JUDGED BY"));
+    let mut text = format!("{}, {}{price}", screen.clock.moment(Some(*at)), count(*calls, "answer"));
     if *coverage < 0.995 {
         let _ = write!(text, "; {:.0} % of the session's text was shown", coverage * 100.0);
     }
@@ -299,8 +309,21 @@ fn judging(judging: &Judging, screen: &Screen, out: &mut String) {
     }
     item_lines("      ", &text, &[], screen, out);
     for flag in flags {
-        item_lines("      ", &format!("{flag}: {}", flag.meaning()), &[], screen, out);
+        let events = if *flag == Flag::InjectionSuspected { alarms } else { &[] };
+        item_lines("      ", &format!("{flag}: {}", flag.meaning()), events, screen, out);
     }
+}
+
+/// Where a session's own text speaks to its judge, whatever it was judged on.
+fn alarms(row: &Row, run: &Run<'_>) -> Vec<EventId> {
+    let mut recorder = Recorder::new(&run.rules);
+    if run.tell(row, &mut |event| recorder.event(event)).is_err() {
+        return Vec::new();
+    }
+    let record = recorder.finish(About { facts: row.session.facts.get(), subagents: Vec::new() });
+    let chunks = record.chunks(&run.rubric.chunks);
+    let events: BTreeSet<EventId> = chunks.iter().flat_map(|chunk| chunk.alarms()).map(|alarm| alarm.event).collect();
+    events.into_iter().collect()
 }
 
 fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {

@@ -153,6 +153,9 @@ fn whoever_speaks_to_the_judge_raises_nothing_and_is_shown() {
         });
         assert_eq!(named, session["recorded_id"] != "plain", "{session:#}");
     }
+    let shown = home.stdout(&["show", "case-0-prompt"]);
+    let flag = shown.split_once("injection_suspected: ").unwrap().1.split_once("\nOVERALL").unwrap().0;
+    assert!(super::folded(flag).contains(" e1"), "{shown}");
     // A gate looks at the others only, and passes on nothing where there are none.
     fs::remove_file(folder.join("plain.jsonl")).unwrap();
     let plain = document["sessions"].as_array().unwrap().iter().find(|session| session["recorded_id"] == "plain");

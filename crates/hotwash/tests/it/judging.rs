@@ -4,6 +4,7 @@ use super::Home;
 use super::obliging::{Mood, server::Server};
 use sha2::{Digest as _, Sha256};
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -223,6 +224,74 @@ fn somebody_else_answers_in_files() {
     assert!(egress(&home).is_empty());
     let document = home.json(&["score", "--since", "all", "--json"]);
     assert_eq!(document["sessions"][0]["judged"]["judge"], "files");
+    let shown = home.stdout(&["show", document["sessions"][0]["id"].as_str().unwrap()]);
+    assert!(shown.contains("JUDGED BY  files\n") && !shown.contains("$0.0000"), "{shown}");
+}
+
+#[test]
+fn a_dry_run_needs_no_key() {
+    let home = one();
+    for judge in ["anthropic", "anthropic-batch", "openai:m"] {
+        let dry = home.output(&["score", "--since", "all", "--judge", judge, "--dry-run"]);
+        assert!(dry.status.success(), "{}", home.shown(&dry));
+        assert!(words(&dry.stderr).starts_with("nothing was sent: "), "{}", words(&dry.stderr));
+        assert!(dry.stdout.starts_with(b"==> "));
+        assert!(egress(&home).is_empty());
+    }
+}
+
+#[test]
+fn a_reply_that_cannot_be_used_is_asked_for_once_more() {
+    let home = one();
+    let run = || {
+        let output =
+            home.output(&["score", "--since", "all", "--judge", "files", "--judge-dir", "q", "--tasks", "quality"]);
+        String::from_utf8(output.stderr).unwrap()
+    };
+    run();
+    let name = |ending: &str| {
+        let files = fs::read_dir(home.path("work/q")).unwrap().flatten().map(|entry| entry.path());
+        let mut found: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+        found.pop().map(|path| path.to_string_lossy().into_owned())
+    };
+    let first = name(".quality.prompt.md").unwrap().replace(".prompt.md", "");
+    fs::write(format!("{first}.reply.json"), "{\"scores\":[]}").unwrap();
+    let said = run();
+    let short = Path::new(&first).file_name().unwrap().to_string_lossy().into_owned();
+    let folded = super::folded(&said);
+    assert!(folded.contains(&format!("{short}.reply.json could not be used (")), "{said}");
+    assert!(folded.contains(&format!("answer {short}.again.prompt.md in {short}.again.reply.json")), "{said}");
+    assert!(fs::read_to_string(home.path("work/q/WAITING.md")).unwrap().contains("could not be used"));
+    assert!(name(".quality.again.prompt.md").is_some());
+}
+
+#[test]
+fn a_key_that_is_refused_is_said_once_and_fits() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            // Whoever hangs up before the end of a question may not be heard.
+            let mut input = BufReader::new(stream.try_clone().unwrap());
+            let head = input.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            let lengths = head.filter_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            let length = lengths.last().unwrap_or(0);
+            let _ = std::io::copy(&mut input.take(length), &mut std::io::sink());
+            let body = r#"{"error":{"type":"authentication_error","message":"invalid x-api-key"}}"#;
+            let head = format!("HTTP/1.1 401 no\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    for home in [Home::with_examples(), one()] {
+        let mut command = home.command(&["score", "--since", "all", "--judge", "anthropic"]);
+        command.env("ANTHROPIC_BASE_URL", &url).env("ANTHROPIC_API_KEY", "not-a-real-key-but-long");
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert_eq!(said.matches("invalid x-api-key").count(), 1, "{said}");
+        assert!(said.contains("stopped early, ") && !said.contains(", 0 sessions"), "{said}");
+        assert!(said.lines().all(|line| super::columns(line) <= 80), "{said}");
+    }
 }
 
 #[test]
