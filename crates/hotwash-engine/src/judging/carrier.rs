@@ -10,6 +10,9 @@ use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::redact;
 use hotwash_core::sessions::SessionId;
 
+/// How many judgements are kept in one go.
+const TOGETHER: usize = 64;
+
 /// Keeps answers, tells them to cases and counts.
 pub(super) struct Carrier<'s, 'w> {
     store: &'s mut Store,
@@ -140,7 +143,16 @@ impl<'s, 'w> Carrier<'s, 'w> {
         Said::Failed(error.clone())
     }
 
-    /// Keeps what has come in.
+    /// Keeps the answers that have come in. What they came to can be worked out again, so it may wait for company.
+    pub(super) fn keep_answers(&mut self) -> Result<(), StoreError> {
+        if !self.fresh.is_empty() {
+            self.store.put_answers(&self.fresh)?;
+            self.fresh.clear();
+        }
+        if self.judgements.len() >= TOGETHER { self.keep() } else { Ok(()) }
+    }
+
+    /// Keeps all that has come in.
     pub(super) fn keep(&mut self) -> Result<(), StoreError> {
         if !self.fresh.is_empty() {
             self.store.put_answers(&self.fresh)?;

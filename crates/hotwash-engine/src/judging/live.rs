@@ -9,6 +9,7 @@ use crate::stores::{Store, StoreError};
 use hotwash_core::prompts::Prompt;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
@@ -38,6 +39,7 @@ pub(super) fn judge<'r>(
     let (errands, inbox) = mpsc::channel::<Errand>();
     let inbox = Mutex::new(inbox);
     let (replies, answers) = mpsc::channel();
+    let halt = AtomicBool::new(false);
     // Backends are shared by the hands; the rest of the setup is not theirs.
     let backends: Vec<_> = setup
         .looks
@@ -49,17 +51,28 @@ pub(super) fn judge<'r>(
         .collect();
     thread::scope(|scope| {
         for _ in 0..setup.concurrency.max(1) {
-            let (inbox, replies, backends) = (&inbox, replies.clone(), &backends);
+            let (inbox, replies, backends, halt, stop) = (&inbox, replies.clone(), &backends, &halt, setup.stop);
             scope.spawn(move || {
                 loop {
                     let errand = inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok(Errand { ticket, prompt, model, look }) = errand else { return };
+                    if halt.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed) {
+                        let (kind, message) = (Failing::Stopped, "stopped before it was asked".into());
+                        if replies.send((ticket, Err(JudgeError { kind, message, requests: 0 }))).is_err() {
+                            return;
+                        }
+                        continue;
+                    }
                     let ask = AssertUnwindSafe(|| backends[look].reply(&prompt, &model));
                     // Whatever happens, the head hears of it: it waits for every errand that it sent.
                     let answer = catch_unwind(ask).unwrap_or_else(|_| {
                         let (kind, message) = (Failing::Garbled, "the backend broke down, which is a bug".into());
                         Err(JudgeError { kind, message, requests: 1 })
                     });
+                    if answer.as_ref().is_err_and(|error| error.kind.is_for_all()) {
+                        // At once: the others have their next errand in hand.
+                        halt.store(true, Ordering::Relaxed);
+                    }
                     if replies.send((ticket, answer)).is_err() {
                         return;
                     }
@@ -77,6 +90,7 @@ pub(super) fn judge<'r>(
             queue: VecDeque::new(),
             under_way: HashMap::new(),
             count: 0,
+            halt: &halt,
         };
         head.run()
     })
@@ -91,6 +105,8 @@ struct Head<'s, 'r> {
     queue: VecDeque<(u64, Ask)>,
     under_way: HashMap<u64, UnderWay>,
     count: u64,
+    /// Set where no other question will fare better: the hands drop what they were given.
+    halt: &'s AtomicBool,
 }
 
 impl<'r> Head<'_, 'r> {
@@ -115,13 +131,12 @@ impl<'r> Head<'_, 'r> {
     fn work(&mut self) -> Result<(), StoreError> {
         loop {
             self.hand_out()?;
-            self.carrier.keep()?;
             if self.under_way.is_empty() {
-                return Ok(());
+                return self.carrier.keep();
             }
             let said = self.hear(false);
             // What was paid for is safe before anything is made of it.
-            self.carrier.keep()?;
+            self.carrier.keep_answers()?;
             for (number, ask, heard) in said {
                 if let Some(case) = self.cases.get_mut(&number) {
                     case.answer(&ask, &heard);
@@ -162,10 +177,12 @@ impl<'r> Head<'_, 'r> {
         said
     }
 
-    /// Gives the hands something to do, as long as there is something and nothing speaks against it.
+    /// Gives the hands something to do, as long as there is something and nothing speaks against it. Each has the next
+    /// errand waiting, so that none is idle while the store is written.
     fn hand_out(&mut self) -> Result<(), StoreError> {
-        while self.under_way.len() < self.carrier.setup.concurrency.max(1) {
+        while self.under_way.len() < 2 * self.carrier.setup.concurrency.max(1) {
             if self.carrier.setup.stopped() || self.carrier.report.ended.is_some() {
+                self.halt.fetch_or(self.carrier.report.ended.is_some(), Ordering::Relaxed);
                 return Ok(());
             }
             let Some((number, ask)) = self.queue.pop_front() else {
