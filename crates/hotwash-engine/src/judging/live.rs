@@ -35,11 +35,13 @@ pub(super) fn judge<'r>(
     setup: &'r Setup<'r>,
 ) -> Result<Report, StoreError> {
     let Dockets { open, report } = dockets;
+    let disk = store.disk();
     let carrier = Carrier::new(store, purse, report, setup);
     let (errands, inbox) = mpsc::channel::<Errand>();
     let inbox = Mutex::new(inbox);
     let (replies, answers) = mpsc::channel();
     let halt = AtomicBool::new(false);
+    let (kept, told) = mpsc::channel();
     // Backends are shared by the hands; the rest of the setup is not theirs.
     let backends: Vec<_> = setup
         .looks
@@ -80,6 +82,13 @@ pub(super) fn judge<'r>(
             });
         }
         drop(replies);
+        // Waiting for the disk is left to somebody who has the time.
+        scope.spawn(move || {
+            while told.recv().is_ok() {
+                while told.try_recv().is_ok() {}
+                disk.sync();
+            }
+        });
         // Owned here: when the head is done, however it ends, the hands find nobody to work for.
         let head = Head {
             carrier,
@@ -91,6 +100,7 @@ pub(super) fn judge<'r>(
             under_way: HashMap::new(),
             count: 0,
             halt: &halt,
+            kept,
         };
         head.run()
     })
@@ -107,6 +117,8 @@ struct Head<'s, 'r> {
     count: u64,
     /// Set where no other question will fare better: the hands drop what they were given.
     halt: &'s AtomicBool,
+    /// Told whenever something was kept.
+    kept: mpsc::Sender<()>,
 }
 
 impl<'r> Head<'_, 'r> {
@@ -135,8 +147,9 @@ impl<'r> Head<'_, 'r> {
                 return self.carrier.keep();
             }
             let said = self.hear(false);
-            // What was paid for is safe before anything is made of it.
+            // What was paid for is safe before anything is made of it: from a kill now, from a power cut a moment later.
             self.carrier.keep_answers()?;
+            let _ = self.kept.send(());
             for (number, ask, heard) in said {
                 if let Some(case) = self.cases.get_mut(&number) {
                     case.answer(&ask, &heard);
@@ -177,10 +190,10 @@ impl<'r> Head<'_, 'r> {
         said
     }
 
-    /// Gives the hands something to do, as long as there is something and nothing speaks against it. Each has the next
-    /// errand waiting, so that none is idle while the store is written.
+    /// Gives the hands something to do, as long as there is something and nothing speaks against it. None gets another
+    /// errand before its last answer is kept, so that a kill costs no more than what is under way.
     fn hand_out(&mut self) -> Result<(), StoreError> {
-        while self.under_way.len() < 2 * self.carrier.setup.concurrency.max(1) {
+        while self.under_way.len() < self.carrier.setup.concurrency.max(1) {
             if self.carrier.setup.stopped() || self.carrier.report.ended.is_some() {
                 self.halt.fetch_or(self.carrier.report.ended.is_some(), Ordering::Relaxed);
                 return Ok(());

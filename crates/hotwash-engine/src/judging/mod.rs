@@ -37,7 +37,9 @@ pub const VERSION: &str = "1.0.0";
 /// A session that may yet go on is left alone for so long, in milliseconds.
 const QUIET_MS: i64 = 30 * 60 * 1000;
 /// How much of what was rendered for the estimate is kept for the judging, in bytes.
-const KEPT_BYTES: usize = 64 << 20;
+const KEPT_BYTES: usize = 32 << 20;
+/// What a session takes beside its text.
+const CASE_BYTES: usize = 16 << 10;
 
 /// Who is asked first, or second.
 pub struct Look<'a> {
@@ -271,7 +273,7 @@ pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'
             estimate.at_most = add(estimate.at_most, purse::at_most(setup.prices, &ask.model, &ask.prompt, look.share));
         }
         estimate.sessions += u64::from(asked);
-        kept += case.bytes();
+        kept += case.bytes() + CASE_BYTES;
         if kept <= KEPT_BYTES {
             docket.case = Some(Box::new(case));
         }
@@ -281,10 +283,11 @@ pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'
 
 /// Judges. Whatever happens on the way, every answer that came is kept.
 pub fn judge<'r>(store: &mut Store, dockets: Dockets<'r>, setup: &'r Setup<'r>) -> Result<Report, StoreError> {
-    store.keep_safe()?;
     let purse = Purse::new(setup.cap);
     let is_deferred = |look: &Look<'_>| matches!(look.backend, Backend::Deferred(_));
     if setup.looks.iter().any(is_deferred) {
+        // Answers come in by the batch: there is time to wait for the disk.
+        store.keep_safe()?;
         deferred::judge(store, dockets, purse, setup)
     } else {
         live::judge(store, dockets, purse, setup)

@@ -12,11 +12,21 @@ use hotwash_core::sessions::{SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fs::File;
+use std::path::PathBuf;
 
 impl Store {
     /// From here on a commit survives a power cut too: what is kept was paid for.
     pub fn keep_safe(&self) -> Result<()> {
         self.read(|connection| connection.pragma_update(None, "synchronous", "FULL"))
+    }
+
+    /// The file that commits are written to first, for whoever sees to it that they are on the disk. A commit survives a
+    /// kill as it is, and a power cut once this was synced.
+    pub fn disk(&self) -> Disk {
+        let mut path = self.path.clone().into_os_string();
+        path.push("-wal");
+        Disk(path.into())
     }
 
     /// The answer to a question, if it was asked before.
@@ -232,6 +242,19 @@ impl Store {
             found.retain(|_, judgement| judgement.judging.provenance == *provenance);
             Ok(found)
         })
+    }
+}
+
+/// See [`Store::disk`].
+#[derive(Clone, Debug)]
+pub struct Disk(PathBuf);
+
+impl Disk {
+    /// Waits until what was committed is on the disk. That it cannot is no reason to stop: the next checkpoint will.
+    pub fn sync(&self) {
+        if let Ok(file) = File::open(&self.0) {
+            let _ = file.sync_data();
+        }
     }
 }
 
