@@ -374,7 +374,7 @@ pub(crate) struct Judging {
     /// With --judge files: where questions are written and answers looked for [default: hotwash-judge]
     #[arg(long, value_name = "DIR")]
     pub(crate) judge_dir: Option<PathBuf>,
-    /// What to ask: intent, outcome, quality [default: all of them]
+    /// What to ask: outcome, which brings intent, or quality, or both [default: outcome,quality]
     #[arg(long, value_name = "TASKS")]
     pub(crate) tasks: Option<String>,
     /// Let the rubric's critics score their dimensions apart

@@ -28,6 +28,8 @@ use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
 use hotwash_engine::stores::{Row, Store};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,6 +104,13 @@ pub(crate) fn judge(
                 .hint("name one, such as `--judge anthropic`"));
         }
         return Ok(None);
+    }
+    let _alone = if dry_run { None } else { Some(alone(settings)?) };
+    let is_paid = |named: &Named| named.backend != Way::Files;
+    if !dry_run && !run.is_kept() && settings.judge.value.iter().any(is_paid) {
+        return Err(Failure::new("answers that are paid for cannot be kept in this run").hint(
+            "judge transcripts that are kept: files and folders, not stdin or the examples; or use --judge files",
+        ));
     }
     let stop = Arc::new(AtomicBool::new(false));
     let world = world(settings, Arc::clone(&stop))?;
@@ -493,6 +502,22 @@ fn tell(report: &Report, opened: &[Opened<'_>], settings: &Settings) -> Exit {
 /// Says something beside the output, in lines that fit.
 pub(crate) fn say(text: &str) {
     screen::stderr(&format!("{}\n", wrap_indented(text, screen::COLUMNS, 2)));
+}
+
+/// Holds others off for as long as it lives: two at once would pay for the same answers.
+fn alone(settings: &Settings) -> Result<File, Failure> {
+    let path = settings.store.value.with_extension("judging.lock");
+    let cannot = |error: &io::Error| Failure::new(format!("cannot lock {}", path.display())).cause(words(error));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
+    }
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(|error| cannot(&error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Failure::new("another hotwash is judging with this store")
+            .hint("wait for it, or stop it: every answer that came is kept")),
+        Err(TryLockError::Error(error)) => Err(cannot(&error)),
+    }
 }
 
 /// The first interrupt lets what is under way come to its end, the second does not.

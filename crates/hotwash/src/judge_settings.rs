@@ -101,7 +101,8 @@ pub(crate) fn tasks(text: &str) -> Option<Vec<Task>> {
     }
     tasks.sort();
     tasks.dedup();
-    Some(tasks)
+    // What was wanted is of no use to anybody by itself.
+    (tasks != [Task::Intent]).then_some(tasks)
 }
 
 /// Thresholds by intent: `bug_fix=0.8,feature=0.7`.
@@ -144,6 +145,7 @@ mod tests {
         assert_eq!(tasks("quality, intent,intent"), Some(vec![Task::Intent, Task::Quality]));
         assert_eq!(tasks("all"), None);
         assert_eq!(tasks("topic"), None);
+        assert_eq!(tasks("intent"), None);
     }
 
     #[test]

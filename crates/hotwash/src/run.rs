@@ -233,6 +233,11 @@ impl<'a> Run<'a> {
         pipeline::tell(&self.store, self.archive.as_ref(), &self.store.parts(row)?, tell)
     }
 
+    /// What this run comes to is there tomorrow.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.store.path() != Path::new(":memory:")
+    }
+
     /// A transcript's path as people may see it.
     pub(crate) fn shown_path(&self, path: &str) -> String {
         let shown = self.place.as_ref().and_then(|place| place.shown(path));
