@@ -226,7 +226,7 @@ pub(crate) enum Sink {
 #[command(next_help_heading = "Langfuse")]
 #[expect(clippy::struct_field_names, reason = "the flags are called so")]
 pub(crate) struct LangfuseAccess {
-    /// Where Langfuse is; LANGFUSE_HOST says the same [default: https://cloud.langfuse.com]
+    /// Where Langfuse is; LANGFUSE_HOST says the same [default: cloud.langfuse.com]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) langfuse_host: Option<String>,
     /// The project's public key; better in LANGFUSE_PUBLIC_KEY

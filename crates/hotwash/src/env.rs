@@ -33,7 +33,7 @@ variables! {
     ANTHROPIC_BASE_URL = "ANTHROPIC_BASE_URL", "Where the Messages API is.";
     OPENAI_API_KEY = "OPENAI_API_KEY", "The key for --judge openai; local servers need none.";
     OPENAI_BASE_URL = "OPENAI_BASE_URL", "Where an endpoint is that speaks as OpenAI's does.";
-    LANGFUSE_HOST = "LANGFUSE_HOST", "Where Langfuse is, such as https://us.cloud.langfuse.com.";
+    LANGFUSE_HOST = "LANGFUSE_HOST", "Where Langfuse is: a URL.";
     LANGFUSE_BASE_URL = "LANGFUSE_BASE_URL", "The same, where LANGFUSE_HOST is not set.";
     LANGFUSE_PUBLIC_KEY = "LANGFUSE_PUBLIC_KEY", "The public key of a project in Langfuse, pk-lf-...";
     LANGFUSE_SECRET_KEY = "LANGFUSE_SECRET_KEY", "The secret key of that project, sk-lf-...";

@@ -1,6 +1,6 @@
 //! Judging by models: which sessions, what is asked, what came of it, and for how much.
 //!
-//! A [`Case`](case::Case) is one session before its judge and does no I/O; `live` and `deferred` carry its questions and
+//! A [`Case`] is one session before its judge and does no I/O; `live` and `deferred` carry its questions and
 //! answers. The store is written by the one thread that hands out the work.
 
 mod carrier;

@@ -11,7 +11,7 @@ use crate::screen::stdout;
 use crate::screen::text::{block, fit, fit_path, left, line, right, width, words, wrap};
 use crate::shapes;
 use crate::timeline::{self, Moment, Turn, What};
-use hotwash_core::evidence::{About, Recorder};
+use hotwash_core::evidence::{About, Evidence, Recorder};
 use hotwash_core::facts::Status;
 use hotwash_core::outcomes::{Goal, JudgeStatus, Outcome};
 use hotwash_core::prices::Picodollars;
@@ -322,7 +322,7 @@ fn alarms(row: &Row, run: &Run<'_>) -> Vec<EventId> {
     }
     let record = recorder.finish(About { facts: row.session.facts.get(), subagents: Vec::new() });
     let chunks = record.chunks(&run.rubric.chunks);
-    let events: BTreeSet<EventId> = chunks.iter().flat_map(|chunk| chunk.alarms()).map(|alarm| alarm.event).collect();
+    let events: BTreeSet<EventId> = chunks.iter().flat_map(Evidence::alarms).map(|alarm| alarm.event).collect();
     events.into_iter().collect()
 }
 
