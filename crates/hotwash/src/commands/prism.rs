@@ -60,11 +60,9 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     }
     moves(&all, screen, &mut out);
     let more = if args.by.is_none() { "prism --by intent | " } else { "" };
-    let _ = writeln!(
-        out,
-        "\nnext: {}",
-        screen.style.command(&format!("hotwash {more}sessions --why | show ID | rework ID"))
-    );
+    // What facts leave open a model can decide: here is how.
+    let then = if all.undecided > 0 { "score --judge claude-cli" } else { "show ID | rework ID" };
+    let _ = writeln!(out, "\nnext: {}", screen.style.command(&format!("hotwash {more}sessions --why | {then}")));
     screen.page(&out)?;
     Ok(exit)
 }
