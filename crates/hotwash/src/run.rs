@@ -82,7 +82,9 @@ impl<'a> Run<'a> {
             }
             let place =
                 Place::with_stdin(env).map_err(|error| Failure::new("cannot read stdin").cause(words(&error)))?;
-            let rules = machine::rules(env, &settings.store.value, NewKey::ForThisRun);
+            // Whoever answers questions must find the same placeholders in them tomorrow.
+            let new = if settings.judge.value.is_empty() { NewKey::ForThisRun } else { NewKey::Keep };
+            let rules = machine::rules(env, &settings.store.value, new);
             let places = [place.folder().to_path_buf()];
             return Run::in_memory(settings, rubric, rules, &places, Some(place));
         }
