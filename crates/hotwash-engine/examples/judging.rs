@@ -9,7 +9,6 @@
 mod obliging;
 
 use obliging::{Mood, server::Server};
-use serde_json::{Value, json};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -23,7 +22,7 @@ fn main() {
     let folder = home.path().join("claude/projects/p");
     fs::create_dir_all(&folder).unwrap();
     for at in 0..sessions {
-        fs::write(folder.join(format!("s{at}.jsonl")), transcript(&format!("s{at}"))).unwrap();
+        fs::write(folder.join(format!("s{at}.jsonl")), obliging::small_session(&format!("s{at}"))).unwrap();
     }
     // The same answer for all, so that the time is the program's and not the server's.
     let server = Server::new(Duration::from_millis(delay as u64), false, |asked| {
@@ -51,28 +50,4 @@ fn main() {
     println!("{sessions} sessions, {concurrency} at once, {delay} ms an answer: {} calls", server.requests());
     println!("ideal {ideal:.2?}; whole command {whole:.2?} ({:.0} % of the ideal rate)", share(whole));
     println!("less the same command without judging, {without:.2?}: {:.0} %", share(whole.saturating_sub(without)));
-}
-
-fn transcript(name: &str) -> String {
-    let record = |minute: u32, kind: &str, message: Value| {
-        let record = json!({
-            "type": kind, "uuid": format!("{name}-{minute}"), "sessionId": name, "cwd": format!("/srv/{name}"),
-            "timestamp": format!("2026-10-12T10:{minute:02}:00.000Z"), "isSidechain": false, "message": message,
-        });
-        format!("{record}\n")
-    };
-    let says = |n: u32, text: &str| {
-        json!({ "id": format!("{name}-m{n}"), "role": "assistant", "model": "claude-sonnet-5",
-            "usage": { "output_tokens": 5 }, "content": [{ "type": "text", "text": text }] })
-    };
-    let user = |text: &str| json!({ "role": "user", "content": text });
-    [
-        record(1, "user", user(&format!("What does the importer of {name} do with rows that have no columns?"))),
-        record(2, "assistant", says(1, "It keeps them as empty rows, as far as I can see from here.")),
-        record(3, "user", user("And with rows that have only blanks in them, are they kept too?")),
-        record(4, "assistant", says(2, "Those are kept as well, nothing is dropped by the importer.")),
-        record(5, "user", user("Then that is what I wanted to know about it, thanks a lot.")),
-        record(6, "assistant", says(3, "You are welcome, ask again whenever something is unclear.")),
-    ]
-    .concat()
 }

@@ -121,3 +121,28 @@ fn criteria(text: &str) -> usize {
     let number = text.rsplit("Judge each of the ").next().and_then(|rest| rest.split(' ').next());
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
+
+/// The transcript of a small session that is worth judging.
+pub(crate) fn small_session(name: &str) -> String {
+    let record = |minute: u32, kind: &str, message: Value| {
+        let record = json!({
+            "type": kind, "uuid": format!("{name}-{minute}"), "sessionId": name, "cwd": format!("/srv/{name}"),
+            "timestamp": format!("2026-10-12T10:{minute:02}:00.000Z"), "isSidechain": false, "message": message,
+        });
+        format!("{record}\n")
+    };
+    let says = |n: u32, text: &str| {
+        json!({ "id": format!("{name}-m{n}"), "role": "assistant", "model": "claude-sonnet-5",
+            "usage": { "output_tokens": 5 }, "content": [{ "type": "text", "text": text }] })
+    };
+    let user = |text: &str| json!({ "role": "user", "content": text });
+    [
+        record(1, "user", user(&format!("What does the importer of {name} do with rows that have no columns?"))),
+        record(2, "assistant", says(1, "It keeps them as empty rows, as far as I can see from here.")),
+        record(3, "user", user("And with rows that have only blanks in them, are they kept too?")),
+        record(4, "assistant", says(2, "Those are kept as well, nothing is dropped by the importer.")),
+        record(5, "user", user("Then that is what I wanted to know about it, thanks a lot.")),
+        record(6, "assistant", says(3, "You are welcome, ask again whenever something is unclear.")),
+    ]
+    .concat()
+}

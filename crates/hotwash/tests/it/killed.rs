@@ -2,38 +2,12 @@
 
 use super::Home;
 use super::obliging::{self, Mood, server::Server};
-use serde_json::json;
 use std::fs;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
 const CONCURRENCY: usize = 8;
-
-/// A small session that is worth judging.
-fn transcript(name: &str) -> String {
-    let record = |minute: u32, kind: &str, message: serde_json::Value| {
-        let record = json!({
-            "type": kind, "uuid": format!("{name}-{minute}"), "sessionId": name, "cwd": format!("/srv/{name}"),
-            "timestamp": format!("2026-10-12T10:{minute:02}:00.000Z"), "isSidechain": false, "message": message,
-        });
-        format!("{record}\n")
-    };
-    let says = |n: u32, text: &str| {
-        json!({ "id": format!("{name}-m{n}"), "role": "assistant", "model": "claude-sonnet-5",
-            "usage": { "output_tokens": 5 }, "content": [{ "type": "text", "text": text }] })
-    };
-    let user = |text: &str| json!({ "role": "user", "content": text });
-    [
-        record(1, "user", user(&format!("What does the importer of {name} do with rows that have no columns?"))),
-        record(2, "assistant", says(1, "It keeps them as empty rows, as far as I can see from here.")),
-        record(3, "user", user("And with rows that have only blanks in them, are they kept too?")),
-        record(4, "assistant", says(2, "Those are kept as well, nothing is dropped by the importer.")),
-        record(5, "user", user("Then that is what I wanted to know about it, thanks a lot.")),
-        record(6, "assistant", says(3, "You are welcome, ask again whenever something is unclear.")),
-    ]
-    .concat()
-}
 
 #[test]
 fn what_was_answered_before_a_kill_is_not_asked_again() {
@@ -44,7 +18,7 @@ fn what_was_answered_before_a_kill_is_not_asked_again() {
     let folder = home.path("claude/projects/p");
     fs::create_dir_all(&folder).unwrap();
     for number in 0..sessions {
-        fs::write(folder.join(format!("s{number}.jsonl")), transcript(&format!("s{number}"))).unwrap();
+        fs::write(folder.join(format!("s{number}.jsonl")), obliging::small_session(&format!("s{number}"))).unwrap();
     }
     let server = Server::new(Duration::from_millis(15), false, |asked| {
         obliging::answer(&asked.schema, &asked.text, Mood::Delighted).to_string()
