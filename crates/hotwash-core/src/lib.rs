@@ -40,6 +40,7 @@
 
 pub mod evidence;
 pub mod facts;
+pub mod hash;
 pub mod outcomes;
 pub mod prices;
 pub mod prompts;

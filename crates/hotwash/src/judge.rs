@@ -267,22 +267,16 @@ fn open<'a>(
         };
         Failure::new(format!("cannot use the judge {named}")).cause(error).hint(hint)
     };
-    let several_critics = settings.panel.value;
+    let anthropic = || {
+        let base = settings.anthropic_url.value.clone();
+        let (key, network) = (key(env::ANTHROPIC_API_KEY), network(&base));
+        anthropic::Config { base, key, several_critics: settings.panel.value, network }
+    };
     Ok(match named.backend {
-        Way::Anthropic => {
-            let base = settings.anthropic_url.value.clone();
-            let (key, network) = (key(env::ANTHROPIC_API_KEY), network(&base));
-            let config = anthropic::Config { base, key, several_critics, network };
-            Opened::Anthropic(Anthropic::new(config, world.clone()).map_err(cannot)?)
-        }
+        Way::Anthropic => Opened::Anthropic(Anthropic::new(anthropic(), world.clone()).map_err(cannot)?),
         Way::AnthropicBatch => {
             let Some(ledger) = ledger else { return Err(Failure::new("there is no store to remember batches in")) };
-            let config = batches::Config {
-                base: settings.anthropic_url.value.clone(),
-                several_critics,
-                network: network(&settings.anthropic_url.value),
-                ..batches::Config::new(key(env::ANTHROPIC_API_KEY))
-            };
+            let config = batches::Config::new(anthropic());
             Opened::Batches(Batches::new(config, ledger, world.clone()).map_err(cannot)?)
         }
         Way::OpenAi => {

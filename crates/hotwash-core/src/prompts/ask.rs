@@ -1,8 +1,9 @@
 //! The four questions.
 
 use super::template::{Template, own};
-use super::{Prompt, Task, hash_of, schema};
+use super::{Prompt, Task, schema};
 use crate::evidence::Evidence;
+use crate::hash::of_texts;
 use crate::redaction::{Compose, Redacted, Rules, redact};
 use crate::rubric::{Critic, Dimension, Kind, Rubric};
 use crate::verdicts::IntentVerdict;
@@ -28,7 +29,7 @@ impl Fixed {
     fn own(template: Template, schema: Value, words: &'static str) -> Fixed {
         let text = Arc::new(template.fixed(&own(words), &[]));
         let [task, data, cites, answer] = template.words();
-        Fixed { text, hash: hash_of(&[task, data, cites, answer, words]), schema: Arc::new(schema) }
+        Fixed { text, hash: of_texts(&[task, data, cites, answer, words]), schema: Arc::new(schema) }
     }
 
     fn prompt(&self, task: Task, evidence: Redacted<String>, question: Redacted<String>) -> Prompt {
@@ -50,15 +51,15 @@ impl Fixed {
     }
 }
 
-/// A hash of all templates and of what they ask for: two runs under the same one can be compared.
+/// A hash of what sessions are judged by, templates, schemas and rubric: two runs under the same one can be compared.
 pub fn version(rubric: &Rubric) -> String {
-    let schemas = [schema::topic(), schema::intent(), schema::outcome()].map(|schema| schema.to_string());
-    let words = [TOPIC, INTENT, OUTCOME, QUALITY].map(Template::words);
+    let schemas = [schema::intent(), schema::outcome()].map(|schema| schema.to_string());
+    let words = [INTENT, OUTCOME, QUALITY].map(Template::words);
     let mut parts: Vec<&str> = words.iter().flatten().copied().collect();
     parts.extend(schemas.iter().map(String::as_str));
     let rubric = rubric.hash();
     parts.push(&rubric);
-    hash_of(&parts)
+    of_texts(&parts)
 }
 
 /// Whether a prompt is about something else than the one before it. `files` is what the work in between touched.
@@ -68,7 +69,7 @@ pub fn topic(before: &Redacted<String>, after: &Redacted<String>, files: &[Redac
 
     let names: Vec<&str> = files.iter().map(Redacted::as_str).collect();
     // No text holds its own hash, so that this marker is nowhere inside the fences.
-    let hash = hash_of(&[before.as_str(), after.as_str(), &names.join("\n")]);
+    let hash = of_texts(&[before.as_str(), after.as_str(), &names.join("\n")]);
     let marker = own_marker(&hash);
     let mut evidence = Compose::new();
     evidence.own("<<<hotwash-evidence ").words(&marker).own(">>>\nThe first prompt:\n\n").words(before);
@@ -176,7 +177,7 @@ impl Asked {
         let name = critic.map_or("", |critic| critic.name.as_str());
         let fixed = Fixed {
             text: Arc::new(QUALITY.fixed(&redact(&words, rules), &values)),
-            hash: hash_of(&[task, data, cites, answer, &words, &rubric.hash(), name]),
+            hash: of_texts(&[task, data, cites, answer, &words, &rubric.hash(), name]),
             schema: Arc::new(schema),
         };
         let names: Vec<String> = dimensions.iter().map(|dimension| format!("`{}`", dimension.name)).collect();

@@ -13,11 +13,11 @@ pub(crate) use ask::dimensions_of;
 pub use ask::{intent, outcome, quality, topic, version};
 
 use crate::evidence::tokens::of_text;
+use crate::hash::of_texts;
 use crate::redaction::{Compose, Redacted, Rules, redact};
 use crate::verdicts::Problem;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::Arc;
 
 /// What a judge is asked to do.
@@ -106,23 +106,9 @@ impl Prompt {
     /// A hash of everything that is sent: equal questions have equal answers, and are asked once.
     pub fn hash(&self) -> String {
         // The template's hash stands for the fixed part and the schema.
-        hash_of(&[&self.template_hash, self.evidence.as_str(), self.question.as_str()])
+        of_texts(&[&self.template_hash, self.evidence.as_str(), self.question.as_str()])
     }
 }
 
 /// So many problems are told a judge.
 const MOST_PROBLEMS: usize = 12;
-
-/// A hash of texts, in hex.
-fn hash_of(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    hash.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}

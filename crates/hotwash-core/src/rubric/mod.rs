@@ -17,10 +17,6 @@ mod scorer;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
-
-use sha2::{Digest as _, Sha256};
-
 pub use error::{Problem, RULES, RubricErrors};
 pub use scorer::{Offline, Param, Range, Scorer};
 
@@ -275,12 +271,3 @@ const SHIPPED: [(&str, &str, &str); 3] = [
     ("v1", "rubrics/v1.toml", include_str!("../../../../rubrics/v1.toml")),
     ("v0", "rubrics/v0.toml", include_str!("../../../../rubrics/v0.toml")),
 ];
-
-/// SHA-256 in hex.
-fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}

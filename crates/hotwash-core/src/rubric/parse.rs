@@ -90,7 +90,7 @@ fn read<'a>(notes: &'a Notes, document: &'a DeTable<'a>, source: &str) -> Rubric
         dimensions,
         critics,
         source: source.to_owned(),
-        hash: super::sha256(source),
+        hash: crate::hash::sha256(&[source.as_bytes()]),
     }
 }
 

@@ -4,10 +4,10 @@
 //! batch's id, until every answer in it has been told. So nothing is sent twice, and nothing that was paid for is lost.
 
 use super::anthropic::{self, Caching, Form};
-use super::egress::sha256;
-use super::http::{self, Failed, Headers, Network, Request, Server};
+use super::http::{self, Failed, Headers, Request, Server};
 use super::retry::{Setback, Tries};
-use super::{Answer, Deferred, Failing, JudgeError, Key, Question, Reply, World};
+use super::{Answer, Deferred, Failing, JudgeError, Question, Reply, World};
+use hotwash_core::hash::sha256;
 use hotwash_core::sessions::Timestamp;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -22,14 +22,8 @@ const LATE: Duration = Duration::from_secs(3600);
 /// How to reach the API, and how long to wait.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it is.
-    pub base: String,
-    /// The key.
-    pub key: Key,
-    /// Several critics read the same evidence, so that caching it pays.
-    pub several_critics: bool,
-    /// Limits of a request.
-    pub network: Network,
+    /// How to reach it: it is the same API.
+    pub api: anthropic::Config,
     /// How long to wait between two looks.
     pub poll: Duration,
     /// How long to look before the rest is left to another run. Zero is one look.
@@ -42,12 +36,9 @@ pub struct Config {
 
 impl Config {
     /// What is usual.
-    pub fn new(key: Key) -> Config {
+    pub fn new(api: anthropic::Config) -> Config {
         Config {
-            base: anthropic::BASE.into(),
-            key,
-            several_critics: false,
-            network: Network::default(),
+            api,
             poll: Duration::from_secs(20),
             patience: Duration::from_secs(24 * 3600),
             most: 10_000,
@@ -113,15 +104,15 @@ impl Running {
 impl<'a> Batches<'a> {
     /// A judge; sends nothing yet.
     pub fn new(config: Config, ledger: &'a dyn Ledger, world: World) -> Result<Batches<'a>, JudgeError> {
-        anthropic::check(&config.key)?;
+        anthropic::check(&config.api.key)?;
         Ok(Batches {
-            headers: anthropic::headers(&config.key),
-            caching: Caching::Long { evidence: config.several_critics },
+            headers: anthropic::headers(&config.api.key),
+            caching: Caching::Long { evidence: config.api.several_critics },
             server: Server::new(
                 super::manners::JUDGE,
-                &config.base,
-                Some(config.key.clone()),
-                config.network.clone(),
+                &config.api.base,
+                Some(config.api.key.clone()),
+                config.api.network.clone(),
                 world,
             )?,
             ledger,
@@ -177,7 +168,7 @@ impl<'a> Batches<'a> {
         let open = OpenBatch { token, at, batch: None, ids };
         self.ledger.submitting(&open).map_err(|error| unkept(&error))?;
 
-        let mut tries = Tries::new(&self.config.network.retries, body);
+        let mut tries = Tries::new(&self.config.api.network.retries, body);
         let mut requests = 0;
         let batch = loop {
             let request = Request::post(PATH, &self.headers, body);

@@ -2,7 +2,7 @@
 
 use super::batches::{Batches, Config, Ledger as _, OpenBatch};
 use super::testing::{Does, Got, KEY, START, Server, Shelf, network, prompt_of, says, world};
-use super::{Answer, Deferred as _, Failing, Key, Question};
+use super::{Answer, Deferred as _, Failing, Key, Question, anthropic};
 use hotwash_core::sessions::Timestamp;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -87,7 +87,8 @@ fn run(
     let acting = api.clone();
     let server = Server::start(move |got, _| acting.lock().unwrap().act(got));
     let (world, _) = world();
-    let mut config = Config { base: server.base.clone(), network: network(), ..Config::new(Key::new(KEY)) };
+    let (base, key) = (server.base.clone(), Key::new(KEY));
+    let mut config = Config::new(anthropic::Config { base, key, several_critics: false, network: network() });
     config.patience = Duration::ZERO;
     change(&mut config);
     let judge = Batches::new(config, ledger, world).unwrap();

@@ -3,8 +3,8 @@
 //! For a question there are `<name>.prompt.md` and `<name>.schema.json`; its answer is `<name>.reply.json`. The last line
 //! of a prompt names the question, so that an answer to an earlier wording is not taken for one to this.
 
-use super::egress::sha256;
 use super::{Answer, Deferred, Failing, JudgeError, Question, Reply, Stop, World};
+use hotwash_core::hash::sha256;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

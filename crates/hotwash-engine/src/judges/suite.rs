@@ -237,11 +237,12 @@ fn play_batches(happens: &'static [Happens]) -> Played {
     });
     let (world, heard) = world();
     let ledger = Shelf::default();
-    let config = batches::Config {
+    let config = batches::Config::new(anthropic::Config {
         base: address(&server, happens),
+        key: Key::new(KEY),
+        several_critics: false,
         network: limits(happens),
-        ..batches::Config::new(Key::new(KEY))
-    };
+    });
     let judge = batches::Batches::new(config, &ledger, world.clone()).unwrap();
     let prompt = prompt();
     let question = Question { id: "0123abcd", name: "s1.quality", prompt: &prompt, model: "claude-haiku-5-5" };
@@ -482,7 +483,7 @@ fn what_is_sent_is_told_first_or_not_sent() {
     assert_eq!(heard.len(), 2, "each attempt");
     for sending in heard {
         assert_eq!(format!("http://{}", sending.host), server.base);
-        assert_eq!((sending.bytes, sending.sha256), (body.len() as u64, egress::sha256(&[&body])));
+        assert_eq!((sending.bytes, sending.sha256), (body.len() as u64, hotwash_core::hash::sha256(&[&body])));
     }
 
     let server = theatre(&[OK], anthropic_message);

@@ -3,7 +3,7 @@
 
 use super::case::{Ask, Case, Said};
 use super::purse::{self, Purse, Reserved, Share, Spent};
-use super::{Report, Setup};
+use super::{Docket, Report, Setup, open_case, without_path};
 use crate::judges::{Failing, JudgeError, Reply};
 use crate::stores::{Answered, Judgement, Store, StoreError};
 use hotwash_core::prices::Picodollars;
@@ -28,8 +28,13 @@ impl<'s, 'w> Carrier<'s, 'w> {
         Carrier { store, setup, purse, report, fresh: Vec::new(), judgements: Vec::new() }
     }
 
-    pub(super) fn store(&self) -> &Store {
-        self.store
+    /// A session as a case: as it was rendered for the estimate, or rendered now. None where it cannot be told.
+    pub(super) fn take_up(&mut self, docket: Docket<'w>) -> Result<Option<Case<'w>>, StoreError> {
+        if let Some(case) = docket.case {
+            return Ok(Some(*case));
+        }
+        let case = open_case(self.store, docket.row, self.setup)?;
+        Ok(case.map_err(|untold| self.report.fail(&without_path(&untold))).ok())
     }
 
     /// The questions of a case that are ready and were not answered before. Those that were are told to it at once.

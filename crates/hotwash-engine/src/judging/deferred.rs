@@ -3,7 +3,7 @@
 use super::carrier::Carrier;
 use super::case::{Ask, Case};
 use super::purse::{Purse, Reserved, Spent};
-use super::{Backend, Docket, Dockets, Report, Setup, open_case};
+use super::{Backend, Dockets, Report, Setup};
 use crate::judges::{Answer, JudgeError, Question};
 use crate::stores::{Store, StoreError};
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ pub(super) fn judge<'r>(
         while bytes < GROUP_BYTES
             && let Some(docket) = open.next()
         {
-            if let Some(case) = take_up(&mut carrier, docket)? {
+            if let Some(case) = carrier.take_up(docket)? {
                 bytes += case.bytes();
                 cases.push(Some(case));
             }
@@ -52,19 +52,6 @@ pub(super) fn judge<'r>(
     }
     carrier.report.waiting.sort();
     Ok(carrier.report)
-}
-
-fn take_up<'r>(carrier: &mut Carrier<'_, 'r>, docket: Docket<'r>) -> Result<Option<Case<'r>>, StoreError> {
-    if let Some(case) = docket.case {
-        return Ok(Some(*case));
-    }
-    match open_case(carrier.store(), docket.row, carrier.setup)? {
-        Ok(case) => Ok(Some(case)),
-        Err(untold) => {
-            carrier.report.fail(&super::without_path(&untold));
-            Ok(None)
-        }
-    }
 }
 
 /// A question of a round.

@@ -3,7 +3,7 @@
 use super::carrier::Carrier;
 use super::case::{Ask, Case, Said};
 use super::purse::{Purse, Reserved};
-use super::{Backend, Docket, Dockets, Report, Setup, open_case};
+use super::{Backend, Docket, Dockets, Report, Setup};
 use crate::judges::{Failing, JudgeError, Reply};
 use crate::stores::{Store, StoreError};
 use hotwash_core::prompts::Prompt;
@@ -227,16 +227,7 @@ impl<'r> Head<'_, 'r> {
     }
 
     fn take_up(&mut self, docket: Docket<'r>) -> Result<(), StoreError> {
-        let case = match docket.case {
-            Some(case) => *case,
-            None => match open_case(self.carrier.store(), docket.row, self.carrier.setup)? {
-                Ok(case) => case,
-                Err(untold) => {
-                    self.carrier.report.fail(&super::without_path(&untold));
-                    return Ok(());
-                }
-            },
-        };
+        let Some(case) = self.carrier.take_up(docket)? else { return Ok(()) };
         self.count += 1;
         let number = self.count;
         self.cases.insert(number, case);

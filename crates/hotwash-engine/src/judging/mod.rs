@@ -18,6 +18,7 @@ use crate::judges::{Deferred, Live};
 use crate::pipeline::{self, Untold};
 use crate::stores::{Row, Store, StoreError};
 use hotwash_core::evidence::{About, Record, Recorder, SubagentNote};
+use hotwash_core::hash::of_texts;
 use hotwash_core::outcomes;
 use hotwash_core::prices::{Picodollars, Prices};
 use hotwash_core::prompts::{self, Task};
@@ -27,9 +28,7 @@ use hotwash_core::scores::Provenance;
 use hotwash_core::sessions::{SessionKind, Timestamp, Usage};
 use hotwash_core::verdicts::Thresholds;
 use purse::Purse;
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Changes with every change of what is made of the same answers.
@@ -123,7 +122,7 @@ impl Setup<'_> {
             }
         }
         let panel = if self.panel { "panel" } else { "single" };
-        let hash = hash(&[&prompts::version(self.rubric), panel, &format!("{:?}", self.thresholds)]);
+        let hash = of_texts(&[&prompts::version(self.rubric), panel, &format!("{:?}", self.thresholds)]);
         Provenance {
             judge: judges.join(","),
             judge_version: VERSION.to_owned(),
@@ -328,20 +327,6 @@ fn record(store: &Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Record, 
         Vec::new()
     };
     Ok(Ok(recorder.finish(About { facts: row.session.facts.get(), subagents })))
-}
-
-/// A hash of some texts, in hexadecimal.
-fn hash(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part.as_bytes());
-    }
-    hash.finalize().iter().take(24).fold(String::with_capacity(48), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 /// Why a question is not asked any more: it might cost more than is left.

@@ -3,8 +3,8 @@
 use super::client::Paging;
 use super::wire::{Query, encoded};
 use super::{Client, LangfuseError, Window};
-use crate::net::egress::sha256;
 use crate::net::http::Method;
+use hotwash_core::hash::sha256;
 use hotwash_core::sessions::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,9 +1,8 @@
 //! What leaves the machine is told before it leaves: when, where to, how much, and its hash.
 
 use super::{CallError, Failing, World};
+use hotwash_core::hash::sha256;
 use hotwash_core::sessions::Timestamp;
-use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
 
 /// One request that is about to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,17 +30,5 @@ pub(crate) fn tell(world: &World, host: &str, parts: &[&[u8]]) -> Result<(), Cal
     world.egress.sending(&request).map_err(|error| {
         let message = format!("nothing was sent to {host}, because the log of what is sent cannot be written: {error}");
         CallError::before(Failing::Stopped, message)
-    })
-}
-
-/// The hash of some bytes, in hexadecimal.
-pub(crate) fn sha256(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part);
-    }
-    hash.finalize().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
     })
 }

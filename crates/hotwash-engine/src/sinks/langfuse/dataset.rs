@@ -2,7 +2,7 @@
 
 use super::labels::Label;
 use crate::langfuse::{Client, DatasetItem, LangfuseError, Subject};
-use crate::net::egress::sha256;
+use hotwash_core::hash::sha256;
 use hotwash_core::redaction::Redacted;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

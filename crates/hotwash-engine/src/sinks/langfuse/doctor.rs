@@ -4,7 +4,7 @@ use super::config::{self, Became, May};
 use crate::langfuse::{
     Client, LangfuseError, NewScore, ObservationQuery, Reads, ScoreValue, Subject, TraceQuery, Window,
 };
-use crate::net::egress::sha256;
+use hotwash_core::hash::sha256;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::Timestamp;
 use serde_json::json;

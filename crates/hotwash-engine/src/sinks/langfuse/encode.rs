@@ -3,8 +3,8 @@
 
 use super::target::Target;
 use crate::langfuse::{ScoreValue, Subject};
-use crate::net::egress::sha256;
 use crate::stores::Row;
+use hotwash_core::hash::sha256;
 use hotwash_core::outcomes::{self, PrismInput};
 use hotwash_core::redaction::{Rules, redact};
 use hotwash_core::rubric::Rubric;
