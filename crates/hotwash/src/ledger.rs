@@ -16,7 +16,7 @@ pub(crate) struct Loss<'a> {
     pub(crate) points: f64,
     /// Why, in words.
     pub(crate) reason: &'a str,
-    /// The fact it rests on.
+    /// The fact it rests on; the dimension, where a model gave the score.
     pub(crate) fact: &'a str,
     /// Where to look.
     pub(crate) events: &'a [EventId],
@@ -30,7 +30,7 @@ pub(crate) fn losses<'a>(grade: &'a Grade, rubric: &Rubric) -> Vec<Loss<'a>> {
         grade.scores.iter().filter(|score| scored(&score.reading)).map(|score| weight(&score.dimension)).sum();
     let mut losses = Vec::new();
     for score in &grade.scores {
-        let Reading::Scored { value, items, .. } = &score.reading else { continue };
+        let Reading::Scored { value, items, spread, .. } = &score.reading else { continue };
         let scale = 100.0 * weight(&score.dimension) / present.max(f64::MIN_POSITIVE);
         let mut lose = |amount: f64, item: &'a Item| {
             if amount > 0.0 {
@@ -38,6 +38,16 @@ pub(crate) fn losses<'a>(grade: &'a Grade, rubric: &Rubric) -> Vec<Loss<'a>> {
                 losses.push(Loss { points: scale * amount, reason, fact, events });
             }
         };
+        if score.provenance.model.is_some() {
+            // A model gives a value and says why; it deducts nothing.
+            // Where it judged in parts, the first item only tells how they were put together.
+            let said = items.iter().find(|item| spread.is_none() || !item.events.is_empty());
+            if let Some(Item { reason, events, .. }) = said.or(items.first()) {
+                let points = scale * (1.0 - value.number());
+                losses.push(Loss { points, reason, fact: &score.dimension, events });
+            }
+            continue;
+        }
         match (value, items.first()) {
             // A level is decided by its first item, which took what is missing to the top unless it speaks for the session.
             (Value::Level { .. }, Some(item)) if SPEAKS_FOR.contains(&item.fact.as_str()) => {}

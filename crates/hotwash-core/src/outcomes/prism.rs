@@ -21,6 +21,8 @@ pub struct PrismInput {
     pub rework: bool,
     /// It is younger than the rework window.
     pub provisional: bool,
+    /// A model has judged it.
+    pub by_model: bool,
 }
 
 impl PrismInput {
@@ -56,6 +58,8 @@ pub struct Prism {
     pub reworked: u64,
     /// Sessions with substance and a goal that the evidence does not decide.
     pub undecided: u64,
+    /// Of the decided and the undecided ones, those that a model has judged.
+    pub by_model: u64,
     /// Sessions with substance in which no goal was established.
     pub no_goal: u64,
     /// Sessions with substance whose judge failed.
@@ -128,6 +132,9 @@ impl Tally {
         if !substance {
             prism.without_substance += 1;
             return;
+        }
+        if matches!(status, JudgeStatus::Ok | JudgeStatus::Undecided) {
+            prism.by_model += u64::from(session.by_model);
         }
         match status {
             JudgeStatus::Ok => {

@@ -153,6 +153,8 @@ pub struct Judged {
     pub ruling: Ruling,
     /// Later sessions took its work back.
     pub reworked: bool,
+    /// The outcome is a model's.
+    pub by_model: bool,
 }
 
 /// The pieces of a transcript that may be joined with others.

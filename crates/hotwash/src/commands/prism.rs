@@ -97,7 +97,7 @@ pub(super) fn newest(run: &Run<'_>) -> Result<Timestamp, Failure> {
 /// A session as the score takes it.
 pub(super) fn input(judged: &Judged, now: Timestamp) -> PrismInput {
     let provisional = judged.to.is_some_and(|to| provisional(to, now));
-    PrismInput { ruling: judged.ruling, rework: judged.reworked, provisional }
+    PrismInput { ruling: judged.ruling, rework: judged.reworked, provisional, by_model: judged.by_model }
 }
 
 fn grouped(judged: &[Judged], by: By, now: Timestamp) -> BTreeMap<String, Prism> {
@@ -126,11 +126,16 @@ fn ranged(score: Option<f64>, interval: Option<(f64, f64)>) -> String {
     }
 }
 
-/// "61 of 95 decided offline; a model judge decides the rest".
+/// "61 of 95 decided offline; a model judge decides the rest", or how many a model has judged.
 pub(super) fn share(prism: &Prism) -> String {
     let goals = prism.decided + prism.undecided;
-    let rest = if prism.undecided > 0 { "; a model judge decides the rest" } else { "" };
-    format!("{} of {goals} decided offline{rest}", prism.decided)
+    let how = match (prism.by_model, prism.undecided) {
+        (0, 0) => " offline".to_owned(),
+        (0, _) => " offline; a model judge decides the rest".to_owned(),
+        (n, _) if n == goals => "; a model judged all of them".to_owned(),
+        (n, _) => format!("; a model judged {n} of them"),
+    };
+    format!("{} of {goals} decided{how}", prism.decided)
 }
 
 fn whole(prism: &Prism, screen: &Screen, out: &mut String) {

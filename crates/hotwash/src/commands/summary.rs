@@ -130,7 +130,8 @@ fn headline(prism: &Prism, screen: &Screen, lines: &mut Vec<String>) {
         let has = format!("needs {FEWEST} decided sessions, has {}", prism.decided);
         let undecided = match prism.undecided {
             0 => String::new(),
-            n => format!("; {n} more are undecided offline"),
+            n if prism.by_model == 0 => format!("; {n} more are undecided offline"),
+            n => format!("; {n} more are undecided"),
         };
         ("PRISM".to_owned(), format!("{has}{undecided}"))
     } else {

@@ -54,6 +54,8 @@ fn a_week_is_judged_and_the_bill_is_said() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
     assert!(said.starts_with("anthropic judges ") && said.contains(", about $") && said.contains("spent"), "{said}");
+    let screen = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(screen.contains("decided; a model judged") && !screen.contains("decided offline"), "{screen}");
     assert_eq!(egress(&home).len(), server.requests());
     let screen = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(screen.contains("Sent to anthropic.") && !screen.contains("Local only."), "{screen}");

@@ -17,7 +17,7 @@ fn crushed() -> Outcome {
 }
 
 fn input(outcome: &Outcome) -> PrismInput {
-    PrismInput { ruling: outcome.ruling(), rework: false, provisional: false }
+    PrismInput { ruling: outcome.ruling(), rework: false, provisional: false, by_model: false }
 }
 
 #[test]
@@ -152,7 +152,7 @@ proptest! {
     #[test]
     fn silent_counted_as_not_complete_never_exceeds_the_score(sessions in proptest::collection::vec(any_session(), 0..40)) {
         let prism = Prism::of(sessions.iter().map(|(outcome, rework, provisional)| {
-            PrismInput { ruling: outcome.ruling(), rework: *rework, provisional: *provisional }
+            PrismInput { ruling: outcome.ruling(), rework: *rework, provisional: *provisional, by_model: false }
         }));
         prop_assert!(prism.explicit.crushed <= prism.crushed);
         prop_assert!(prism.explicit.score <= prism.score);

@@ -36,7 +36,7 @@ fn one_mutating_call_is_substance_and_none_is_not() {
 fn what_has_no_substance_is_on_neither_side() {
     let chat = outcome("e1 user  what is a monad?\n e2 says  A burrito.\n e3 user  thanks");
     assert_eq!(chat.status, JudgeStatus::Ok);
-    let prism = Prism::of([PrismInput { ruling: chat.ruling(), rework: false, provisional: false }]);
+    let prism = Prism::of([PrismInput { ruling: chat.ruling(), rework: false, provisional: false, by_model: false }]);
     assert_eq!((prism.crushed, prism.decided, prism.without_substance), (0, 0, 1));
     assert_eq!(prism.score, None);
 }

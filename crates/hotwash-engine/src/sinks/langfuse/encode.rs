@@ -134,7 +134,7 @@ fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
     let value = |name: &str| {
         let outcome = outcome?;
         let ruling = outcome.ruling();
-        let input = PrismInput { ruling, rework, provisional: false };
+        let input = PrismInput { ruling, rework, provisional: false, by_model: row.judged.is_some() };
         Some(match name {
             "substance" => ScoreValue::Bool(ruling.substance),
             "intent" => ScoreValue::Label(ruling.intent.name().to_owned()),

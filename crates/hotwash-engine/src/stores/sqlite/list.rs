@@ -196,7 +196,8 @@ impl Store {
                 let from = row.get::<_, Option<i64>>(11)?.map(Timestamp);
                 let to = row.get::<_, Option<i64>>(3)?.map(Timestamp);
                 let by_model = by_models.get(&id).filter(|judgement| judgement.is_of(from, to));
-                let ruling = match by_model.and_then(|judgement| judgement.outcome.as_ref()) {
+                let by_model = by_model.and_then(|judgement| judgement.outcome.as_ref());
+                let ruling = match by_model {
                     Some(outcome) => outcome.ruling(),
                     None => ruling(row)?,
                 };
@@ -208,6 +209,7 @@ impl Store {
                     to,
                     ruling,
                     reworked: row.get(10)?,
+                    by_model: by_model.is_some(),
                 });
             }
             Ok(found)
