@@ -3,7 +3,7 @@
 use hotwash_core::facts::calls::Calls;
 use hotwash_core::facts::{Status, Step};
 use hotwash_core::redaction::{Rules, redact};
-use hotwash_core::sessions::{ApiError, Call, Compaction, Event, EventId, Key, Kind, Timestamp};
+use hotwash_core::sessions::{ApiError, Call, Compaction, Event, EventId, Key, Kind, Timestamp, command_line};
 use hotwash_engine::pipeline::Untold;
 use std::collections::{BTreeMap, HashMap};
 
@@ -119,7 +119,9 @@ fn aside(turns: &mut Vec<Turn>, event: &Event<'_>, rules: &Rules) {
 fn what(event: &Event<'_>, rules: &Rules) -> Option<What> {
     let what = match &event.kind {
         Kind::Says(text) if !text.to_str().trim().is_empty() => What::Said("says", word(&text.to_str(), rules)),
-        Kind::Command { name, .. } => What::Happened(format!("command {}", word(&name.to_str(), rules))),
+        Kind::Command { name, args, .. } => {
+            What::Happened(format!("command {}", word(&command_line(name, args), rules)))
+        }
         Kind::Bang(text) => What::Happened(format!("you ran ! {}", word(&text.to_str(), rules))),
         Kind::Interrupt => What::Happened("interrupted by you".into()),
         Kind::Compaction(Compaction::Manual) => What::Happened("context compacted, as you asked".into()),
@@ -228,7 +230,7 @@ fn full(event: &Event<'_>, tools: &BTreeMap<Key, String>, rules: &Rules) -> (Str
     let (kind, text) = match &event.kind {
         Kind::Prompt(prompt) => ("you", word(prompt.words)),
         Kind::PlanApproval(body) => ("plan", word(&body.to_str())),
-        Kind::Command { name, .. } => ("command", word(&name.to_str())),
+        Kind::Command { name, args, .. } => ("command", word(&command_line(name, args))),
         Kind::Bang(text) => ("you ran", word(&text.to_str())),
         Kind::Interrupt => ("interrupt", String::new()),
         Kind::Queued(text) => ("queued", word(&text.to_str())),

@@ -72,6 +72,7 @@ pub(super) fn words(call: &Call<'_>, parsed: &Value, asked: Option<&Asked>, shor
                 format!("{} lines {from}–{to}", path())
             }
         },
+        Tool::Todo if todo(parsed).is_some() => todo(parsed).unwrap_or_default(),
         _ if asked.is_some() => format!("{}\n{}", path(), asked.map(Asked::signed).unwrap_or_default()),
         _ => match parsed {
             Value::Object(fields) if !fields.is_empty() => {
@@ -84,7 +85,7 @@ pub(super) fn words(call: &Call<'_>, parsed: &Value, asked: Option<&Asked>, shor
                         other => writeln!(out, "{key}: {other}"),
                     };
                 }
-                out
+                out.trim_end().to_owned()
             }
             _ => {
                 let parts = [input.command, input.pattern, input.which, input.path];
@@ -92,5 +93,41 @@ pub(super) fn words(call: &Call<'_>, parsed: &Value, asked: Option<&Asked>, shor
                 if named.is_empty() { String::from_utf8_lossy(input.whole).into_owned() } else { named.join("  ") }
             }
         },
+    }
+}
+
+/// A task list with a mark before each task.
+fn todo(input: &Value) -> Option<String> {
+    let line = |task: &Value| {
+        let words = task.get("content").and_then(Value::as_str)?;
+        let mark = match task.get("status").and_then(Value::as_str)? {
+            "completed" => "[x]",
+            "in_progress" => "[>]",
+            _ => "[ ]",
+        };
+        Some(format!("{mark} {words}"))
+    };
+    let lines: Option<Vec<String>> = input.get("todos")?.as_array()?.iter().map(line).collect();
+    lines.map(|lines| lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_list_has_a_mark_before_each_task() {
+        let cases = [
+            (
+                r#"{"todos":[{"content":"a","status":"completed"},{"content":"b","status":"in_progress"},{"content":"c","status":"pending"}]}"#,
+                Some("[x] a\n[>] b\n[ ] c"),
+            ),
+            (r#"{"todos":[]}"#, Some("")),
+            (r#"{"todos":[{"status":"pending"}]}"#, None),
+            (r#"{"plan":"x"}"#, None),
+        ];
+        for (input, shown) in cases {
+            assert_eq!(todo(&serde_json::from_str(input).unwrap()).as_deref(), shown, "{input}");
+        }
     }
 }

@@ -295,28 +295,26 @@ impl Record {
     }
 
     fn write_requests(&self, view: &View, page: &mut Page) {
-        let shown = |page: &mut Page, item: &Item, from: &'static str| {
-            page.out.own("[").plain(item.id).own("] ").own(from).own("\n");
-            page.block(Class::Request, &item.text, item.chars);
-        };
-        let so_far = view.part.of > 1;
         let undelivered: &[Item] = if view.ending || !view.facts { &self.undelivered } else { &[] };
         if view.requests.is_empty() && undelivered.is_empty() {
             return;
         }
-        page.out.own(if so_far {
+        page.out.own(if view.part.of > 1 {
             "# Requests before this part\n"
         } else {
             "# Requests (what was asked for, in order)\n"
         });
-        for item in view.requests.iter().filter_map(|at| self.items.get(*at)) {
-            if let What::Request(from) = item.what {
-                shown(page, item, from);
-            }
-        }
-        for item in undelivered {
-            if let What::Request(from) = item.what {
-                shown(page, item, from);
+        let mut said: BTreeMap<&str, EventId> = BTreeMap::new();
+        for item in view.requests.iter().filter_map(|at| self.items.get(*at)).chain(undelivered) {
+            let What::Request(from) = item.what else { continue };
+            page.out.own("[").plain(item.id).own("] ").own(from);
+            let first = *said.entry(item.text.as_str()).or_insert(item.id);
+            // A long text that was sent again, such as a plan, is read once.
+            if first != item.id && item.text.as_str().len() > IN_LINE {
+                page.out.own(": the same words as [").plain(first).own("]\n");
+            } else {
+                page.out.own("\n");
+                page.block(Class::Request, &item.text, item.chars);
             }
         }
     }

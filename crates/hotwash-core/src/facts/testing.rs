@@ -68,7 +68,11 @@ pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
                 tell(Kind::Prompt(Prompt { words: rest, via: PromptVia::Queued, images: 0 }));
             }
             "interrupt" => tell(Kind::Interrupt),
-            "command" => tell(Kind::Command { name: Text::plain(rest), via: CommandVia::User }),
+            "command" => {
+                let (name, args) = rest.split_once(' ').unwrap_or((rest, ""));
+                tell(Kind::Command { name: Text::plain(name), args: Text::plain(args), via: CommandVia::User });
+            }
+            "client" => tell(Kind::ClientText(Body::One(Text::plain(rest)))),
             "plan" => tell(Kind::PlanApproval(Body::One(Text::plain(rest)))),
             "headless" => listen(&Event { origin: &Origin { headless: true, ..origin }, kind: Kind::Activity }),
             "overloaded" => tell(Kind::ApiError(ApiError::Final(Body::One(Text::plain("overloaded"))))),

@@ -132,6 +132,8 @@ pub enum Kind<'a> {
     Command {
         /// Its name with the slash.
         name: Text<'a>,
+        /// What was typed behind the name.
+        args: Text<'a>,
         /// Where it was recorded.
         via: CommandVia,
     },
@@ -361,6 +363,11 @@ pub enum ApiError<'a> {
     Retry,
     /// The turn ended on it.
     Final(Body<'a>),
+}
+
+/// A slash command as it was typed.
+pub fn command_line(name: &Text<'_>, args: &Text<'_>) -> String {
+    format!("{} {}", name.to_str(), args.to_str()).trim_end().to_owned()
 }
 
 #[cfg(test)]

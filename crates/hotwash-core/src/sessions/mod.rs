@@ -10,7 +10,7 @@ pub mod topic;
 
 pub use event::{
     ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
-    PromptVia, Tool, Usage,
+    PromptVia, Tool, Usage, command_line,
 };
 pub use joining::Join;
 pub use pieces::{Opening, Part, Piece, Pieces};

@@ -254,7 +254,7 @@ pub(crate) fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool
         || words.starts_with("<command-args>")
     {
         return match between(words, "<command-name>", "</command-name>") {
-            Some(name) => command(name, CommandVia::User, tell),
+            Some(name) => command(name, words, CommandVia::User, tell),
             None => tell(Kind::ClientText(*body)),
         };
     }
@@ -279,12 +279,13 @@ pub(crate) fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool
 }
 
 /// A slash command; the first versions of the client leave the slash out.
-fn command(name: &str, via: CommandVia, tell: &mut dyn FnMut(Kind<'_>)) {
+fn command(name: &str, words: &str, via: CommandVia, tell: &mut dyn FnMut(Kind<'_>)) {
     let name = name.trim();
+    let args = Text::plain(between(words, "<command-args>", "</command-args>").unwrap_or_default().trim());
     if name.starts_with('/') {
-        tell(Kind::Command { name: Text::plain(name), via });
+        tell(Kind::Command { name: Text::plain(name), args, via });
     } else {
-        tell(Kind::Command { name: Text::plain(&format!("/{name}")), via });
+        tell(Kind::Command { name: Text::plain(&format!("/{name}")), args, via });
     }
 }
 
@@ -338,7 +339,7 @@ fn system(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
         b"local_command" => {
             let content = record.content.to_str();
             match between(&content, "<command-name>", "</command-name>") {
-                Some(name) => command(name, CommandVia::System, tell),
+                Some(name) => command(name, &content, CommandVia::System, tell),
                 None => tell(Kind::ClientText(Body::One(record.content))),
             }
         }

@@ -282,7 +282,7 @@ fn said(texts: &[Text<'_>], images: usize, via: PromptVia, by_client: bool, tell
     } else if by_client {
         client
     } else if begins(&["<command-name>", "<command-message>", "<command-args>"]) {
-        return command(inside(words, "command-name"), CommandVia::User, client, tell);
+        return command(words, CommandVia::User, client, tell);
     } else if begins(&["<bash-input>"]) {
         inside(words, "bash-input").map_or(client, |command| Kind::Bang(Text::plain(command)))
     } else if begins(&[
@@ -306,11 +306,12 @@ fn said(texts: &[Text<'_>], images: usize, via: PromptVia, by_client: bool, tell
 }
 
 /// A slash command by its name, to which a slash is added where the client left it out.
-fn command(name: Option<&str>, via: CommandVia, otherwise: Kind<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
-    match name {
+fn command(words: &str, via: CommandVia, otherwise: Kind<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+    match inside(words, "command-name") {
         Some(name) => {
             let name = format!("/{}", name.trim().strip_prefix('/').unwrap_or(name.trim()));
-            tell(Kind::Command { name: Text::plain(&name), via });
+            let args = Text::plain(inside(words, "command-args").map_or("", str::trim));
+            tell(Kind::Command { name: Text::plain(&name), args, via });
         }
         None => tell(otherwise),
     }
@@ -344,8 +345,7 @@ fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
 fn system(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     if record.get("subtype").str() == "local_command" {
         let content = record.get("content");
-        let name = inside(content.str(), "command-name");
-        return command(name, CommandVia::System, Kind::ClientText(Body::One(content.text())), tell);
+        return command(content.str(), CommandVia::System, Kind::ClientText(Body::One(content.text())), tell);
     }
     tell(match record.get("subtype").str() {
         "compact_boundary" if record.get("compactMetadata").get("trigger").str() == "manual" => {
