@@ -75,14 +75,24 @@ impl Store {
             return Ok(self.sessions(&query)?.first().and_then(|row| row.session.to));
         }
         self.read(|connection| {
-            let sql = "SELECT max(to_ms) FROM sessions WHERE kind = 'main' AND (?1 IS NULL OR from_ms < ?1)";
-            let newest = connection.query_row(sql, [query.until.map(|at| at.0)], |row| row.get::<_, Option<i64>>(0))?;
+            // The first in the order of the index by time: one look, however many there are.
+            let until = if query.until.is_some() { "from_ms < ?1" } else { "?1 IS NULL" };
+            let sql = format!(
+                "SELECT to_ms FROM sessions WHERE kind = 'main' AND to_ms IS NOT NULL AND {until} ORDER BY to_ms DESC LIMIT 1"
+            );
+            let newest = connection.query_row(&sql, [query.until.map(|at| at.0)], |row| row.get(0)).optional()?;
             Ok(newest.map(Timestamp))
         })
     }
 
     /// The session whose id begins so; `last` is the latest one. A piece that was joined is found under its session.
     pub fn lookup(&self, prefix: &str, rubric_hash: &str) -> Result<Lookup> {
+        let exact = |connection: &Connection| {
+            connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([prefix])
+        };
+        if self.read(exact)? {
+            return Ok(Lookup::One(Box::new(self.by_id(prefix, rubric_hash)?)));
+        }
         let mut ids: Vec<String> = self.read(|connection| {
             if prefix == "last" {
                 let sql = "SELECT id FROM sessions WHERE kind = 'main' ORDER BY to_ms DESC, id LIMIT 1";
@@ -267,7 +277,7 @@ impl Store {
             agent: row.get(5)?,
             project: restore(row.get_ref(6)?.as_str()?, &self.rules),
             title: restore(row.get_ref(7)?.as_str()?, &self.rules),
-            summary: restore(row.get_ref(13)?.as_str()?, &self.rules),
+            summary: restore(if without_facts { "" } else { row.get_ref(13)?.as_str()? }, &self.rules),
             from: row.get::<_, Option<i64>>(8)?.map(Timestamp),
             to: row.get::<_, Option<i64>>(9)?.map(Timestamp),
             open: row.get(10)?,

@@ -83,8 +83,12 @@ impl Store {
             return Ok(found);
         }
         // Commits are safe against a crash of the process at once, and against a power cut from the next checkpoint on.
-        connection
-            .execute_batch("PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000;")?;
+        // Checkpoints wait for the disk, so a first run makes few of them. Most rows are too large for pages of the
+        // usual size; those of a store that is there stay as they are.
+        connection.execute_batch(
+            "PRAGMA page_size = 8192; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
+             PRAGMA cache_size = -4000; PRAGMA wal_autocheckpoint = 2000;",
+        )?;
         if found == 0 && connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))? {
             // Tables, but none of ours... unless another process has just made them.
             let found = version(connection)?;
