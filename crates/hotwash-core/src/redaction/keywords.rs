@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use super::bytes::{
-    DOT, LOWER, SPACE, UPPER, URL_SAFE, WIDE, WORD, is_at, is_before, line_start, only, run_end, run_start, slice,
-    starts_with_ignoring_case,
+    DOT, LOWER, SPACE, UNDERSCORE, UPPER, URL_SAFE, WIDE, WORD, is_at, is_before, line_start, only, run_end, run_start,
+    slice, starts_with_ignoring_case,
 };
 use super::headers::{authorization, cookie, scheme, user_flag};
 use super::placeholder::placeholder_at;
@@ -75,6 +75,7 @@ pub(super) static KEYWORDS: &[Keyword] = &[
     keyword("_key", "key", Weight::Weak),
     keyword("-key", "key", Weight::Weak),
     keyword("credential", "credential", Weight::Weak),
+    keyword("credentials", "credential", Weight::Weak),
     keyword("signature=", "signature", Weight::Weak),
     keyword("sig=", "signature", Weight::WeakWord),
     keyword("auth", "credential", Weight::WeakWord),
@@ -99,7 +100,7 @@ const NOT_A_VALUE: &[&str] = &[
 #[rustfmt::skip]
 const NOT_A_KEY: &[&str] = &[
     "cache", "primary", "foreign", "sort", "partition", "public", "idempotency", "lookup", "group", "hash", "map", "dict",
-    "index", "object", "row", "column", "unique", "composite", "translation", "i18n", "storage", "query", "hot", "arrow",
+    "index", "object", "row", "column", "unique", "composite", "translation", "i18n", "query", "hot", "arrow",
 ];
 
 /// Finds the value that the keyword at `word` announces.
@@ -201,8 +202,9 @@ fn spaces_suffice(text: &[u8], ident_start: usize, value: usize, keyword: &Keywo
     if !strong {
         return text.get(ident_start) == Some(&b'_');
     }
+    // To "pass 'x'" is what prose does with arguments.
     if matches!(text.get(value), Some(b'\'' | b'"')) {
-        return true;
+        return keyword.word != "pass";
     }
     if memchr::memmem::find(before, b"login ").is_some() || memchr::memmem::find(before, b"machine ").is_some() {
         return true;
@@ -261,24 +263,30 @@ fn acceptable(text: &[u8], range: Range<usize>, style: Style, keyword: &Keyword)
     if value.len() < 3 || placeholder_at(text, range.start) == Some(range.end) || is_reference(value, style) {
         return None;
     }
-    if style != Style::Quoted && matches!(text.get(range.end), Some(b'(' | b'[')) {
+    let after = text.get(range.end..).unwrap_or_default();
+    if style != Style::Quoted && matches!(after, [b'(' | b'[', ..] | [b'<', b'[', ..]) {
         return None;
     }
     // A call or a type, cut at its first closing bracket: `open(path`, `Optional[str`.
-    if style == Style::Loose
+    if matches!(style, Style::Loose | Style::Tight)
         && let Some(bracket) = memchr::memchr2(b'(', b'[', value)
         && bracket > 0
         && only(slice(value, 0, bracket), WORD | DOT)
     {
         return None;
     }
+    // An argument in code: `load(password=ask_for_it)`. And the end of a sentence that begins on the line before.
+    let in_call = style == Style::Tight && text.get(range.end) == Some(&b')') && only(value, LOWER | UNDERSCORE);
+    if in_call && value.contains(&b'_') || style == Style::Line && value.ends_with(b".") && only(value, LOWER | DOT) {
+        return None;
+    }
     // SQL quotes its strings; prose that identifies things quotes names of code.
     if keyword.word == "identified by" && !matches!(text.get(range.start - 1), Some(b'\'' | b'"')) {
         return None;
     }
-    // `PASS: TestLogin` is a verdict of a test runner.
+    // `PASS: TestLogin` is a verdict of a test runner; `DB_PASS: x7Hq…` is none.
     let bare = matches!(style, Style::Line | Style::Loose);
-    if keyword.word == "pass" && bare && is_before(text, range.start, SPACE) {
+    if keyword.word == "pass" && bare && is_before(text, range.start, SPACE) && !is_password_name(text, range.start) {
         return None;
     }
     let weight = if listed(text, range.start, style) { Weight::Weak } else { keyword.weight };
@@ -287,6 +295,18 @@ fn acceptable(text: &[u8], range: Range<usize>, style: Style, keyword: &Keyword)
         _ => weak_value(value, style),
     };
     fits.then_some(range)
+}
+
+/// Whether the name before a value has more to it than the word `pass`, as `db_pass` and `--admin-pass` have.
+fn is_password_name(text: &[u8], value: usize) -> bool {
+    let mut end = value;
+    while end > 0 && !is_before(text, end, URL_SAFE) && value - end < 8 {
+        end -= 1;
+    }
+    let name = slice(text, run_start(text, end, URL_SAFE, 48), end);
+    name.len() > 5
+        && name.rsplit(|b| matches!(b, b'_' | b'-')).next().is_some_and(|last| last.eq_ignore_ascii_case(b"pass"))
+        || name.ends_with(b"Pass")
 }
 
 /// Whether a comma stands between name and value: `("password", "x")`, but also `["password", "username"]`.
@@ -345,7 +365,22 @@ pub(super) fn skip_string_prefix(text: &[u8], at: usize) -> usize {
         Some(b':' | b'(' | b'.') if end > at => {
             let call = run_of_not(text, at, b"( \t\n\"'`,;=");
             let name = slice(text, at, call);
-            let reads = [&b"env"[..], b"get", b"read", b"input", b"prompt", b"find", b"match", b"replace", b"Error"];
+            let reads = [
+                &b"env"[..],
+                b"get",
+                b"read",
+                b"input",
+                b"prompt",
+                b"find",
+                b"match",
+                b"replace",
+                b"Error",
+                b"encode",
+                b"decode",
+                b"require",
+                b"split",
+                b"strip",
+            ];
             let literal = text.get(call) == Some(&b'(') && matches!(text.get(call + 1), Some(b'"' | b'\''));
             if literal && call - at < 40 && !reads.iter().any(|r| memchr::memmem::find(name, r).is_some()) {
                 call + 1

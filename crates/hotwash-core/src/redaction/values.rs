@@ -1,8 +1,8 @@
 //! Whether a value behind a keyword is one: not code, not a type, not a reference, not a sentence.
 
 use super::bytes::{
-    ALNUM, DASH, DIGIT, DOT, HEX, LOWER, PLUS_SLASH, SPACE, TOKEN, UNDERSCORE, UPPER, WIDE, WORD, entropy, has, only,
-    slice,
+    ALNUM, BASE64, DASH, DIGIT, DOT, EQUALS, HEX, LOWER, PLUS_SLASH, SPACE, TOKEN, UNDERSCORE, UPPER, WIDE, WORD,
+    entropy, has, only, slice,
 };
 
 /// How the value was written down.
@@ -39,6 +39,14 @@ pub(super) fn is_reference(value: &[u8], style: Style) -> bool {
     {
         return true;
     }
+    // `{name}` of a format string, `4097u32`, `*const u8`.
+    if first == b'{' && value.contains(&b'}')
+        || is_number(value)
+        || value.starts_with(b"*const")
+        || value.starts_with(b"*mut")
+    {
+        return true;
+    }
     if first == b'<' && value.ends_with(b">") && !value.starts_with(b"<SECRET:") || value.starts_with(b"...") {
         return true;
     }
@@ -49,6 +57,15 @@ pub(super) fn is_reference(value: &[u8], style: Style) -> bool {
         return true;
     }
     STOP.iter().any(|w| value.eq_ignore_ascii_case(w.as_bytes()))
+}
+
+/// A number with its type: `4097u32`, `1_000i64`.
+fn is_number(value: &[u8]) -> bool {
+    let kind = value.iter().position(|b| matches!(b, b'u' | b'i' | b'f')).unwrap_or(value.len());
+    let (number, kind) = value.split_at(kind);
+    !number.is_empty()
+        && only(number, DIGIT | UNDERSCORE)
+        && (kind.get(1..).is_some_and(|bits| only(bits, DIGIT) || bits == b"size") && kind.len() > 1)
 }
 
 pub(super) fn strong_value(value: &[u8], style: Style, spaces_allowed: bool) -> bool {
@@ -65,8 +82,8 @@ pub(super) fn strong_value(value: &[u8], style: Style, spaces_allowed: bool) -> 
             let call = is_code(value) && value.ends_with(b")");
             !call && !is_path(value) && !value.starts_with(b"http")
         }
-        Style::Line => value.len() >= 4 && !is_code(value) && !value.starts_with(b"/") && !value.starts_with(b"./"),
-        Style::Tight => value.len() >= 4 && !is_code(value) && !value.starts_with(b"/"),
+        Style::Line => value.len() >= 4 && !is_code(value) && !is_path(value),
+        Style::Tight => value.len() >= 4 && !is_code(value) && !is_path(value),
         Style::Loose => {
             value.len() >= 6
                 && !letters_only
@@ -79,8 +96,18 @@ pub(super) fn strong_value(value: &[u8], style: Style, spaces_allowed: bool) -> 
     }
 }
 
+/// Base64 may begin with a slash, too.
 fn is_path(value: &[u8]) -> bool {
-    value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"~/")
+    (value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"~/")) && !is_base64(value)
+}
+
+/// Drawn at random by the look of it.
+fn is_base64(value: &[u8]) -> bool {
+    value.len() >= 24
+        && only(value, BASE64 | EQUALS)
+        && [DIGIT, UPPER, LOWER].iter().all(|kind| has(value, *kind))
+        && entropy(value) >= 4.2
+        && !is_words(value)
 }
 
 pub(super) fn weak_value(value: &[u8], style: Style) -> bool {
@@ -112,7 +139,8 @@ pub(super) fn weak_value(value: &[u8], style: Style) -> bool {
 /// Calls, paths through names, operators: `get_password()`, `config.password`, `Type::new`, `a->b`, `x[0]`.
 pub(super) fn is_code(value: &[u8]) -> bool {
     let contains = |part: &[u8]| memchr::memmem::find(value, part).is_some();
-    if contains(b"::")
+    if value.starts_with(b"(")
+        || contains(b"::")
         || contains(b"->")
         || contains(b"()")
         || contains(b"${")
@@ -154,6 +182,7 @@ pub(super) fn is_code(value: &[u8]) -> bool {
 pub(super) fn is_words(value: &[u8]) -> bool {
     value.iter().any(|b| b"-_./:".contains(b))
         && value.split(|b| b"-_./:".contains(b)).all(|p| {
+            let p = numbered(p);
             only(p, LOWER)
                 || only(p, UPPER)
                 || only(p, DIGIT)
@@ -164,6 +193,12 @@ pub(super) fn is_words(value: &[u8]) -> bool {
         })
         && value.split(|b| b"-_./:".contains(b)).any(|p| p.len() >= 3 && only(p, UPPER | LOWER))
         || only(value, DIGIT | DASH | DOT)
+}
+
+/// A word without its number: `SOCKS5`, `utf8`.
+fn numbered(word: &[u8]) -> &[u8] {
+    let digits = word.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    if digits <= 2 && word.len() > digits + 2 { slice(word, 0, word.len() - digits) } else { word }
 }
 
 /// A name or a label that has the keyword in it: `user_password`, `New password`.

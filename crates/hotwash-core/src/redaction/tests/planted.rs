@@ -42,6 +42,9 @@ fn tokens() -> Vec<Plant> {
         token(&["S", "K"], HEXES, 32), token(&["A", "C"], HEXES, 32), token(&["re", "_"], LETTERS, 33), token(&["AGE-SECRET", "-KEY-1"], CAPITALS, 58),
         token(&["12345678", "9:AA"], LETTERS, 33), token(&["ts", "key-auth-"], LETTERS, 40), token(&["fo", "1_"], LETTERS, 43), token(&["CCI", "PAT_"], LETTERS, 40),
         token(&["ey", "JhbGciOiJIUzI1NiJ9.eyJ"], LETTERS, 80), token(&["LT", "AI"], LETTERS, 20), token(&["aBc8", "Q~"], LETTERS, 34), token(&["xkey", "sib-"], HEXES, 64), token(&["ph", "x_"], LETTERS, 43),
+        token(&["A", "3-"], CAPITALS, 33), token(&["p8", "e-"], HEXES, 32), token(&["cm", "Vmd"], LETTERS, 59), token(&["v1.", "0-"], HEXES, 170), token(&["FLW", "SECK_TEST-"], HEXES, 32), token(&["fio-", "u-"], LETTERS, 64),
+        token(&["ic", "o-"], LETTERS, 32), token(&["AP", "I-"], CAPITALS, 26), token(&["sha", "256~"], LETTERS, 43), token(&["rzp", "_live_"], LETTERS, 14), token(&["sg", "p_"], HEXES, 57), token(&["AT", "TA"], HEXES, 64),
+        token(&["access", "-sandbox-"], HEXES, 36), token(&["wa", "ka_"], HEXES, 36), token(&["s", "k_"], HEXES, 48), token(&["dG", "9rO"], LETTERS, 54),
         token(&["hooks.slack", ".com/services/T0"], LETTERS, 40), token(&["access_token", "$production$"], LETTERS, 50), Plant { name: "env".into(), text: env_secret(), secret: env_secret() },
     ]
 }
@@ -53,6 +56,7 @@ fn values() -> Vec<Plant> {
     let long = random(LETTERS, 40, 5);
     let hex = random(HEXES, 32, 6);
     vec![
+        around("DB_PASS: ", word, ""), around("--admin-pass ", odd, ""), around("AZURE_STORAGE_KEY=", &long, ""), around("credentials: ", &long, ""), around("secret = \"/", "Q7x+v0Zk3/JdW9hTfB2mNc8RyPs5LgAe6UoX1i=", "\""),
         around("password=", word, ""), around("password: ", word, ""), around("\"password\": \"", odd, "\""), around("DB_PASSWORD=", odd, ""),
         around("export PGPASSWORD=", word, ""), around("  password: '", odd, "'"), around("password = \"", word, "\";"), around("let passwd: &str = \"", odd, "\";"),
         around("<password>", word, "</password>"), around("--password ", odd, " --verbose"), around("--password=", odd, " x"),
