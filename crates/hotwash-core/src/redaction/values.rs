@@ -82,8 +82,7 @@ pub(super) fn strong_value(value: &[u8], style: Style, spaces_allowed: bool) -> 
             let call = is_code(value) && value.ends_with(b")");
             !call && !is_path(value) && !value.starts_with(b"http")
         }
-        Style::Line => value.len() >= 4 && !is_code(value) && !is_path(value),
-        Style::Tight => value.len() >= 4 && !is_code(value) && !is_path(value),
+        Style::Line | Style::Tight => value.len() >= 4 && !is_code(value) && !is_path(value),
         Style::Loose => {
             value.len() >= 6
                 && !letters_only
