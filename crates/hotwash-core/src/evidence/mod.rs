@@ -3,6 +3,7 @@
 //! A [`Recorder`] is told the events of a session and keeps what a judge may need of them, redacted as whole events. The
 //! [`Record`] that comes of it is rendered three ways: [`Record::requests`] for the task that sees the person's words
 //! only, [`Record::whole`] for the one that decides the outcome from a single piece, and [`Record::chunks`] for quality.
+//! Where a session begins is asked before there is one: a [`PromptRecorder`] keeps the prompts of a whole transcript.
 
 pub mod chunks;
 mod greens;
@@ -16,10 +17,12 @@ mod table;
 #[cfg(test)]
 mod testing;
 pub mod tokens;
+mod topics;
 mod tripwire;
 mod words;
 
 pub use record::{About, Record, Recorder, SubagentNote};
+pub use topics::{PromptEvidence, PromptRecorder, Prompts};
 
 use crate::redaction::Redacted;
 use crate::sessions::EventId;

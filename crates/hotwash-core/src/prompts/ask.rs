@@ -2,7 +2,7 @@
 
 use super::template::{Template, own};
 use super::{Prompt, Task, schema};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, PromptEvidence};
 use crate::hash::of_texts;
 use crate::redaction::{Compose, Redacted, Rules, redact};
 use crate::rubric::{Critic, Dimension, Kind, Rubric};
@@ -34,7 +34,7 @@ impl Fixed {
 
     fn prompt(&self, task: Task, evidence: Redacted<String>, question: Redacted<String>) -> Prompt {
         let max_output_tokens = match task {
-            Task::Topic => 1_000,
+            Task::Topic => 2_000,
             Task::Intent => 4_000,
             Task::Outcome | Task::Quality => 8_000,
         };
@@ -62,29 +62,17 @@ pub fn version(rubric: &Rubric) -> String {
     of_texts(&parts)
 }
 
-/// Whether a prompt is about something else than the one before it. `files` is what the work in between touched.
-pub fn topic(before: &Redacted<String>, after: &Redacted<String>, files: &[Redacted<String>]) -> Prompt {
+/// At which prompts of a transcript another goal begins.
+pub fn topic(prompts: &PromptEvidence) -> Prompt {
     static WORDS: LazyLock<String> = LazyLock::new(|| schema::topic().to_string());
     static FIXED: LazyLock<Fixed> = LazyLock::new(|| Fixed::own(TOPIC, schema::topic(), &WORDS));
 
-    let names: Vec<&str> = files.iter().map(Redacted::as_str).collect();
-    // No text holds its own hash, so that this marker is nowhere inside the fences.
-    let hash = of_texts(&[before.as_str(), after.as_str(), &names.join("\n")]);
-    let marker = own_marker(&hash);
-    let mut evidence = Compose::new();
-    evidence.own("<<<hotwash-evidence ").words(&marker).own(">>>\nThe first prompt:\n\n").words(before);
-    evidence.own("\n\nFiles that the work after it touched:\n");
-    for file in files {
-        evidence.own("\n- ").words(file);
+    let mut asked = Compose::new();
+    for (number, (id, _)) in prompts.asked().iter().enumerate() {
+        asked.own(if number == 0 { "" } else { ", " }).plain(*id);
     }
-    evidence.own(if files.is_empty() { "\nnone" } else { "" });
-    evidence
-        .own("\n\nThe second prompt:\n\n")
-        .words(after)
-        .own("\n<<<end of hotwash-evidence ")
-        .words(&marker)
-        .own(">>>");
-    FIXED.prompt(Task::Topic, evidence.finish(), TOPIC.question(&[("marker", marker)]))
+    let question = TOPIC.question(&[("marker", own_marker(prompts.marker())), ("asked", asked.finish())]);
+    FIXED.prompt(Task::Topic, prompts.text().clone(), question)
 }
 
 /// What the person wanted. `requests` holds their prompts and nothing else.

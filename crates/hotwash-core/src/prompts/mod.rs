@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// What a judge is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Task {
-    /// Whether a prompt is about something else than the one before it.
+    /// At which prompts of a transcript another goal begins.
     Topic,
     /// What the person was after, and what would have to be true at the end.
     Intent,

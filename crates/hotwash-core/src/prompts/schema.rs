@@ -8,13 +8,14 @@ use crate::outcomes::Intent;
 use crate::rubric::{Dimension, Kind};
 use serde_json::{Map, Value, json};
 
-/// Of an answer to whether a prompt is about something else.
+/// Of an answer to at which prompts another goal begins.
 pub(super) fn topic() -> Value {
-    object([
+    let shift = object([
         ("because", text("one sentence")),
-        ("other_topic", boolean("the second prompt pursues another goal")),
-        ("sure", number("from 0 to 1")),
-    ])
+        ("event", text("the id of the prompt")),
+        ("sure", number("that another goal begins with it, from 0 to 1")),
+    ]);
+    object([("shifts", list(shift)), ("sure_of_rest", number("that all others go on with the same goal, from 0 to 1"))])
 }
 
 /// Of an answer to what the person wanted.

@@ -1,7 +1,8 @@
 use super::ask::{INTENT, OUTCOME, QUALITY, TOPIC};
 use super::template::places;
 use super::*;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, PromptEvidence, PromptRecorder};
+use crate::facts::testing::tell;
 use crate::outcomes::Intent;
 use crate::rubric::Rubric;
 use crate::verdicts::{Fault, IntentVerdict};
@@ -12,17 +13,19 @@ fn evidence() -> Evidence {
     Evidence::for_tests(&[(1, SECRET), (6, "test result: ok. 12 passed; 0 failed")], &[])
 }
 
+fn prompts() -> PromptEvidence {
+    let rules = Rules::default();
+    let mut recorder = PromptRecorder::new(&rules);
+    let story = format!("e1 user  {SECRET}\n e2 says  done\n e3 user  now the other zanzibar, please");
+    tell(&story, |event| recorder.event(event));
+    recorder.finish().questions(&|_| false).remove(0)
+}
+
 /// One of each, and of quality one for each rubric and each critic.
 fn all() -> Vec<Prompt> {
     let rules = Rules::default();
-    let words = |text: &str| redact(text, &rules);
     let intent_of = IntentVerdict::usual(Intent::BugFix);
-    let mut all = vec![
-        topic(&words(SECRET), &words("now the other zanzibar"), &[words("src/zanzibar.rs")]),
-        topic(&words(SECRET), &words("zanzibar"), &[]),
-        intent(&evidence()),
-        outcome(&evidence(), &intent_of, &rules),
-    ];
+    let mut all = vec![topic(&prompts()), intent(&evidence()), outcome(&evidence(), &intent_of, &rules)];
     for name in Rubric::shipped_names() {
         let rubric = Rubric::shipped(name).unwrap();
         all.push(quality(&evidence(), &rubric, None, &rules));
@@ -46,6 +49,7 @@ fn no_place_is_left_empty() {
         "cites",
         "answer",
         "marker",
+        "asked",
         "intent",
         "criteria",
         "count",
@@ -123,7 +127,7 @@ fn evidence_comes_before_the_verdict() {
     for prompt in all() {
         let schema = prompt.schema.to_string();
         let order: &[&str] = match prompt.task {
-            Task::Topic => &["because", "other_topic", "sure"],
+            Task::Topic => &["shifts", "because", "event", "sure", "sure_of_rest"],
             Task::Intent => &["asked", "criteria", "intent", "title"],
             Task::Outcome => &["criteria", "evidence", "finding", "status", "explicit", "failure_signals", "verdict"],
             Task::Quality => &["evidence", "quote", "rationale", "score", "score_confidence"],

@@ -6,10 +6,11 @@
 //!
 //! Words alone do not prove another topic. When a prompt looks like one, the piece is followed both ways until the files
 //! that are touched next decide: cut if they are elsewhere, on as before if not. Once decided, nothing that comes later
-//! changes it, so that a transcript gives the same pieces however it grows.
+//! changes it, so that a transcript gives the same pieces however it grows. What was known of a prompt before it was read
+//! ([`TopicJudge::known`]) decides at once.
 
 use super::joining::{GAP_MS, is_enough};
-use super::topic::{Question, TopicJudge, Vocabulary};
+use super::topic::{Known, Question, TopicJudge, Vocabulary};
 use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp, Tool};
 use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
 use crate::facts::{Identity, Ledger, text_hash};
@@ -45,6 +46,11 @@ pub enum Opening {
         /// How much of it, in thousandths.
         shift: u16,
     },
+    /// The prompt is about something else, as a model says.
+    Judged {
+        /// How sure it is, in thousandths.
+        sure: u16,
+    },
 }
 
 impl Opening {
@@ -55,7 +61,7 @@ impl Opening {
             Opening::Fork => "fork",
             Opening::Clear { .. } => "/clear",
             Opening::Commit { .. } => "commit",
-            Opening::Topic { .. } => "other topic",
+            Opening::Topic { .. } | Opening::Judged { .. } => "other topic",
         }
     }
 
@@ -71,7 +77,7 @@ impl Opening {
 
     /// Whether the piece may be joined to the one before.
     pub fn may_rejoin(self) -> bool {
-        !matches!(self, Opening::Topic { .. })
+        !matches!(self, Opening::Topic { .. } | Opening::Judged { .. })
     }
 }
 
@@ -84,6 +90,9 @@ impl fmt::Display for Opening {
             Opening::Commit { event } => write!(f, "the turn before committed its changes ({event})"),
             Opening::Topic { shift } => {
                 write!(f, "the prompt is about something else ({} % of its words are new, other files)", shift / 10)
+            }
+            Opening::Judged { sure } => {
+                write!(f, "the prompt is about something else, as a model says ({} % sure)", sure / 10)
             }
         }
     }
@@ -355,13 +364,22 @@ impl Cutter<'_> {
 
     fn turn_opens(&mut self, event: &Event<'_>, words: Option<&str>, topic: &dyn TopicJudge) {
         self.decide_by_the_end_of_the_turn();
-        if let Some(commit) = self.turn.commit.take() {
+        let commit = self.turn.commit.take();
+        let known = match event.origin.key.filter(|_| words.is_some() && self.may_turn_to_another(event)) {
+            Some(key) => topic.known(key),
+            None => Known::Nothing,
+        };
+        // Where both are so, the topic is the reason: what belongs to another goal is not joined again.
+        if let Known::Other { sure } = known {
+            return self.cut(Opening::Judged { sure }, event);
+        }
+        if let Some(commit) = commit {
             return self.cut(Opening::Commit { event: commit }, event);
         }
         let Some(prompt) = words.filter(|_| !self.current.touched.is_empty() && !self.shares_a_line(event)) else {
             return;
         };
-        if !topic.may_shift(prompt) {
+        if known == Known::Same || !topic.may_shift(prompt) {
             return;
         }
         self.current.vocabulary.digest();
@@ -431,7 +449,7 @@ impl Cutter<'_> {
             // What is only asked of the piece under way need not be kept.
             let (changed, folders, vocabulary) = Default::default();
             self.ended.push(Part { changed, folders, vocabulary, ..ended });
-            self.current.joint = self.joint(event);
+            self.current.joint = if opening.may_rejoin() { self.joint(event) } else { None };
         }
     }
 
@@ -460,6 +478,11 @@ impl Cutter<'_> {
             None => (number, &last.ledger),
         };
         Some(Box::new(Joint { first, ledger: ledger.clone() }))
+    }
+
+    /// Whether there is something before a prompt that it could turn away from.
+    fn may_turn_to_another(&self, event: &Event<'_>) -> bool {
+        self.current.lived && !self.shares_a_line(event)
     }
 
     /// Records glued on one line stay together: a piece is made of whole lines.

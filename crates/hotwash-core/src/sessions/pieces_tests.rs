@@ -3,7 +3,7 @@
 use super::*;
 use crate::facts::testing::tell;
 use crate::prices;
-use crate::sessions::topic::ByWords;
+use crate::sessions::topic::{ByWords, Decisions};
 use proptest::prelude::*;
 
 /// Why each piece of a story begins, and with which line.
@@ -163,6 +163,53 @@ fn a_topic_once_decided_stays_decided() {
     assert_eq!(after_login(&story), ["new transcript e1", "other topic e5"]);
 }
 
+/// Why each piece of a story begins, with which line, where this was decided of prompts before.
+fn decided(story: &str, decisions: &[(u64, Known)]) -> Vec<String> {
+    let decisions: Decisions = decisions.iter().map(|(key, known)| (Key(*key), *known)).collect();
+    let mut pieces = Pieces::default();
+    tell(story, |event| pieces.event(event, &decisions));
+    pieces.parts().map(|part| format!("{} e{}", part.opened.name(), part.lines[0].0)).collect()
+}
+
+const OTHER: Known = Known::Other { sure: 900 };
+
+#[test]
+fn what_was_decided_before_decides_at_once() {
+    let story = format!("{LOGIN}e5 user  now this\n e6 says  Done.\n e7 user  now that\n e8 says  Done.");
+    assert_eq!(decided(&story, &[]), ONE);
+    assert_eq!(decided(&story, &[(7, OTHER)]), ["new transcript e1", "other topic e7"]);
+    let both = ["new transcript e1", "other topic e5", "other topic e7"];
+    assert_eq!(decided(&story, &[(5, OTHER), (7, OTHER)]), both);
+    // Of a prompt that is not there, or with which everything begins, nothing can be decided.
+    assert_eq!(decided(&story, &[(1, OTHER), (4, OTHER), (99, OTHER)]), ONE);
+}
+
+#[test]
+fn words_do_not_cut_what_was_held_together_and_decide_the_rest() {
+    let again = format!("e10 user  {INVOICES}\n e11 Read  web/x.sql\n e12 ok");
+    let story = format!("{LOGIN}e5 user  {INVOICES}\n e6 Read  db/a.sql\n e7 ok\n e8 Read  db/b.sql\n e9 ok\n{again}");
+    let cut = ["new transcript e1", "other topic e5"];
+    assert_eq!(decided(&story, &[]), cut);
+    assert_eq!(decided(&story, &[(5, Known::Nothing), (10, Known::Same)]), cut);
+    assert_eq!(decided(&story, &[(5, Known::Same)]), ONE);
+}
+
+#[test]
+fn a_topic_is_the_reason_where_a_commit_is_one_too() {
+    let story = "e4 Bash  git commit -am done\n e5 ok\n e6 user  next";
+    let story = format!("{EDIT}{story}");
+    assert_eq!(decided(&story, &[(6, Known::Same)]), ["new transcript e1", "commit e6"]);
+    assert_eq!(decided(&story, &[(6, OTHER)]), ["new transcript e1", "other topic e6"]);
+    assert!(!Opening::Judged { sure: 900 }.may_rejoin());
+}
+
+#[test]
+fn what_was_decided_cuts_no_turn_that_is_steered() {
+    for story in ["e4 queued  also the docs", "e4 Bash  sleep 9\n e5 user  hurry up"] {
+        assert_eq!(decided(&format!("{EDIT}{story}"), &[(4, OTHER), (5, OTHER)]), ONE);
+    }
+}
+
 #[test]
 fn a_piece_knows_where_and_when_it_was() {
     let mut pieces = Pieces::default();
@@ -204,14 +251,21 @@ fn stories() -> impl Strategy<Value = String> {
     })
 }
 
+/// Anything that may have been decided of prompts.
+fn decisions() -> impl Strategy<Value = Decisions> {
+    let known = prop_oneof![Just(Known::Nothing), Just(Known::Same), Just(OTHER)];
+    proptest::collection::vec(known, 0..60)
+        .prop_map(|all| all.into_iter().zip(1..).map(|(known, key)| (Key(key), known)).collect())
+}
+
 proptest! {
     #[test]
-    fn cutting_loses_no_event_and_repeats_none(story in stories()) {
+    fn cutting_loses_no_event_and_repeats_none(story in stories(), decisions in decisions()) {
         let mut pieces = Pieces::default();
         let mut told = Vec::new();
         tell(&story, |event| {
             told.push(event.origin.id.0);
-            pieces.event(event, &ByWords);
+            pieces.event(event, &decisions);
         });
         let lines = pieces.parts().flat_map(|part| part.lines.clone()).flat_map(|(from, to)| from..=to);
         prop_assert_eq!(lines.collect::<Vec<_>>(), told);
@@ -225,17 +279,17 @@ proptest! {
     }
 
     #[test]
-    fn what_was_cut_stays_cut_as_a_transcript_grows(story in stories(), at in 0usize..40) {
-        let cuts = |lines: &[&str]| openings_of(&lines.join("\n"));
+    fn what_was_cut_stays_cut_as_a_transcript_grows(story in stories(), at in 0usize..40, decisions in decisions()) {
+        let cuts = |lines: &[&str]| openings_of(&lines.join("\n"), &decisions);
         let lines: Vec<&str> = story.lines().collect();
         let (early, late) = (cuts(&lines[..=at.min(lines.len() - 1)]), cuts(&lines));
         prop_assert_eq!(&late[..early.len()], &early[..]);
     }
 }
 
-fn openings_of(story: &str) -> Vec<(Opening, u32)> {
+fn openings_of(story: &str, decisions: &Decisions) -> Vec<(Opening, u32)> {
     let mut pieces = Pieces::default();
-    tell(story, |event| pieces.event(event, &ByWords));
+    tell(story, |event| pieces.event(event, decisions));
     let lived = pieces.parts().filter(|part| part.has_lived());
     lived.map(|part| (part.opened, part.lines.first().map_or(0, |lines| lines.0))).collect()
 }

@@ -4,8 +4,12 @@
 //! [`pieces`](super::pieces)). A false cut is worse than a missed one, so it takes a prompt of some length that shares
 //! no word with anything the person asked for, no name of a file that was touched, nothing of the last answer, and that
 //! does not point back ("it", "again", "the same").
+//!
+//! What a model said of a prompt is replayed ([`Decisions`]): it decides at once, and words are left with the prompts that
+//! no model was asked about, or did not decide.
 
-use crate::facts::calls::KeySet;
+use super::Key;
+use crate::facts::calls::{KeyMap, KeySet};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
@@ -59,8 +63,28 @@ pub struct Question<'a> {
     pub prompt: &'a str,
 }
 
+/// What was decided of a prompt before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// It goes on with the same.
+    Same,
+    /// It is about something else.
+    Other {
+        /// How sure that is, in thousandths.
+        sure: u16,
+    },
+}
+
 /// Who tells one topic from another.
 pub trait TopicJudge {
+    /// What is known of a prompt by its key. What is known decides, whatever its words are.
+    fn known(&self, _prompt: Key) -> Known {
+        Known::Nothing
+    }
+
     /// Whether a prompt may be about something else at all, by itself.
     fn may_shift(&self, prompt: &str) -> bool;
 
@@ -92,6 +116,30 @@ impl TopicJudge for ByWords {
         let mut answered = false;
         for_each_word(question.answer, |word| answered |= words.contains(&word));
         (!answered).then_some(1000)
+    }
+}
+
+/// The judge that repeats what was decided before, by the keys of prompts, and counts words where nothing was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decisions(KeyMap<Key, Known>);
+
+impl FromIterator<(Key, Known)> for Decisions {
+    fn from_iter<I: IntoIterator<Item = (Key, Known)>>(decided: I) -> Decisions {
+        Decisions(decided.into_iter().filter(|(_, known)| *known != Known::Nothing).collect())
+    }
+}
+
+impl TopicJudge for Decisions {
+    fn known(&self, prompt: Key) -> Known {
+        self.0.get(&prompt).copied().unwrap_or_default()
+    }
+
+    fn may_shift(&self, prompt: &str) -> bool {
+        ByWords.may_shift(prompt)
+    }
+
+    fn shift(&self, question: &Question<'_>) -> Option<u16> {
+        ByWords.shift(question)
     }
 }
 

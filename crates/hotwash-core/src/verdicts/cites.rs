@@ -20,7 +20,7 @@ pub struct Cite {
 
 /// The citation, if the event belongs to the evidence and the quote is in it.
 pub(super) fn check(evidence: &Evidence, event: &str, quote: &str) -> Option<Cite> {
-    let id: EventId = event.trim().trim_matches(|c| matches!(c, '[' | ']' | '`' | '"')).parse().ok()?;
+    let id = self::event(event)?;
     let shown = evidence.event(id).filter(|shown| shown.owned)?;
     let words = normal(shown.words.as_str());
     contains(&words, quote).then(|| Cite { event: id, quote: quote.to_owned(), done: shown.done })
@@ -67,6 +67,11 @@ fn normal(text: &str) -> String {
 fn invisible(char: char) -> bool {
     char.is_control()
         || matches!(char, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// An event's id as judges write it.
+pub(super) fn event(text: &str) -> Option<EventId> {
+    text.trim().trim_matches(|c| matches!(c, '[' | ']' | '`' | '"')).parse().ok()
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use crate::evidence::Evidence;
 use crate::redaction::Rules;
 use crate::rubric::Rubric;
 use crate::scores;
+use crate::sessions::EventId;
+use crate::sessions::topic::Known;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -25,25 +27,36 @@ fn read_quality(reply: &str) -> Reading<QualityVerdict> {
 }
 
 fn read_all(reply: &str) {
-    TopicVerdict::read(reply, &RULES);
+    TopicVerdict::read(reply, &[EventId(1)], &RULES);
     IntentVerdict::read(reply, &RULES);
     read_outcome(reply);
     read_quality(reply);
 }
 
 #[test]
-fn a_topic_is_read() {
-    for (reply, other, problems) in [
-        (json!({ "because": "another file", "other_topic": true, "sure": 0.9 }), Some(true), 0),
-        (json!({ "because": "", "other_topic": false, "sure": 1 }), Some(false), 0),
-        (json!({ "other_topic": false }), Some(false), 2),
-        (json!({ "because": "x", "other_topic": "yes", "sure": 0.9 }), None, 1),
-        (json!({ "because": "x", "sure": 0.9 }), None, 1),
-        (json!({ "because": "x", "other_topic": true, "sure": 90 }), Some(true), 1),
+fn topics_are_read_and_only_what_is_sure_decides() {
+    let asked = [EventId(5), EventId(9)];
+    let shift = |event: &str, sure: Value| json!({ "because": "another ticket", "event": event, "sure": sure });
+    let other = |sure| Known::Other { sure };
+    for (reply, expected, problems) in [
+        (json!({ "shifts": [], "sure_of_rest": 0.9 }), Some([Known::Same; 2]), 0),
+        (json!({ "shifts": [], "sure_of_rest": 0.4 }), Some([Known::Nothing; 2]), 0),
+        (json!({ "shifts": [shift("e9", json!(0.95))], "sure_of_rest": 1 }), Some([Known::Same, other(950)]), 0),
+        (json!({ "shifts": [shift("[e5]", json!(0.7))], "sure_of_rest": 0.1 }), Some([other(700), Known::Nothing]), 0),
+        (json!({ "shifts": [shift("e9", json!(0.69))], "sure_of_rest": 1 }), Some([Known::Same, Known::Nothing]), 0),
+        (json!({ "shifts": [shift("e9", json!(95))], "sure_of_rest": 1 }), Some([Known::Same, Known::Nothing]), 1),
+        (json!({ "shifts": [] }), Some([Known::Nothing; 2]), 1),
+        // What was not asked about, or twice: the judge was not looking.
+        (json!({ "shifts": [shift("e6", json!(1))], "sure_of_rest": 1 }), None, 1),
+        (json!({ "shifts": [shift("e9", json!(1)), shift("e9", json!(1))], "sure_of_rest": 1 }), None, 1),
+        (json!({ "shifts": [shift("the last", json!(1))], "sure_of_rest": 1 }), None, 1),
+        (json!({ "shifts": "none", "sure_of_rest": 1 }), None, 1),
+        (json!({ "sure_of_rest": 1 }), None, 1),
         (json!([]), None, 1),
     ] {
-        let reading = TopicVerdict::read(&reply.to_string(), &RULES);
-        assert_eq!(reading.verdict.map(|verdict| verdict.other), other, "{reply}");
+        let reading = TopicVerdict::read(&reply.to_string(), &asked, &RULES);
+        let decided = reading.verdict.map(|verdict| asked.map(|prompt| verdict.ruling(prompt).known));
+        assert_eq!(decided, expected, "{reply}");
         assert_eq!(reading.problems.len(), problems, "{reply}");
     }
 }
@@ -119,7 +132,7 @@ fn any_json() -> impl Strategy<Value = Value> {
         "kind",
         "goal_achievement",
         "tool_efficiency",
-        "other_topic",
+        "shifts",
         "intent",
         "explicit",
         "failure_signals",

@@ -1,33 +1,97 @@
-//! Whether a prompt is about something else: the answer.
+//! At which prompts another goal begins: the answer, and what it decides.
+//!
+//! A false cut is worse than a missed one. An answer that names what was not asked about decides nothing, and one that is
+//! not sure leaves the prompt to its words.
 
 use super::fields::Notes;
-use super::{Reading, json};
+use super::{Fault, Reading, cites, json};
 use crate::redaction::Rules;
+use crate::sessions::EventId;
+use crate::sessions::topic::Known;
 use serde::{Deserialize, Serialize};
 
-const KEYS: [&str; 3] = ["because", "other_topic", "sure"];
+const KEYS: [&str; 2] = ["shifts", "sure_of_rest"];
+const KEYS_OF_SHIFT: [&str; 3] = ["because", "event", "sure"];
+/// So sure a judge must be to cut, in thousandths.
+const SURE_TO_CUT: u16 = 700;
+/// So sure it must be to hold together what words would cut.
+const SURE_TO_HOLD: u16 = 600;
 
-/// Whether a prompt is about something else than the one before it.
+/// At which prompts another goal begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TopicVerdict {
-    /// It is.
-    pub other: bool,
+    /// Those at which one does, in the order of the answer.
+    pub shifts: Vec<Shift>,
+    /// How sure the judge is that none begins with the others, where it says.
+    pub rest: Option<f64>,
+}
+
+/// A prompt at which another goal begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shift {
+    /// The prompt.
+    pub event: EventId,
     /// How sure the judge is, where it says.
     pub confidence: Option<f64>,
     /// Why.
     pub reason: String,
 }
 
+/// What an answer decides of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// Whether another goal begins with it; nothing where its words are to decide.
+    pub known: Known,
+    /// How sure the judge is, in thousandths, where it says.
+    pub sure: Option<u16>,
+    /// Why.
+    pub reason: String,
+}
+
 impl TopicVerdict {
-    /// Reads a reply.
-    pub fn read(reply: &str, rules: &Rules) -> Reading<TopicVerdict> {
+    /// Reads a reply to a question about these prompts.
+    pub fn read(reply: &str, asked: &[EventId], rules: &Rules) -> Reading<TopicVerdict> {
         json::read(reply, &KEYS, |map| {
             let mut notes = Notes::new(rules);
             let fields = notes.whole(map, &KEYS);
-            let reason = notes.text(&fields, "because").unwrap_or_default();
-            let other = notes.boolean(&fields, "other_topic");
-            let confidence = notes.number(&fields, "sure");
-            notes.reading(other.map(|other| TopicVerdict { other, confidence, reason }))
+            let mut shifts: Vec<Shift> = Vec::new();
+            let mut sound = map.get(KEYS[0]).is_some_and(serde_json::Value::is_array);
+            for one in notes.objects(&fields, "shifts", &KEYS_OF_SHIFT) {
+                let reason = notes.text(&one, "because").unwrap_or_default();
+                let event = notes.text(&one, "event").and_then(|event| cites::event(&event));
+                let confidence = notes.number(&one, "sure");
+                let known = |event: &EventId| shifts.iter().any(|shift| shift.event == *event);
+                match event.filter(|event| asked.contains(event) && !known(event)) {
+                    Some(event) => shifts.push(Shift { event, confidence, reason }),
+                    None => {
+                        sound = false;
+                        notes.problem(
+                            one.path("event"),
+                            Fault::NoCitation,
+                            "must be one of the prompts asked about, once",
+                        );
+                    }
+                }
+            }
+            let rest = notes.number(&fields, "sure_of_rest");
+            notes.reading(sound.then_some(TopicVerdict { shifts, rest }))
         })
+    }
+
+    /// What it decides of a prompt that was asked about.
+    pub fn ruling(&self, prompt: EventId) -> Ruling {
+        let thousandths = |sure: f64| (sure * 1000.0 + 0.5) as u16;
+        match self.shifts.iter().find(|shift| shift.event == prompt) {
+            Some(shift) => {
+                let sure = shift.confidence.map(thousandths);
+                let known = sure.filter(|sure| *sure >= SURE_TO_CUT).map(|sure| Known::Other { sure });
+                Ruling { known: known.unwrap_or_default(), sure, reason: shift.reason.clone() }
+            }
+            None => {
+                let sure = self.rest.map(thousandths);
+                let holds = sure.is_some_and(|sure| sure >= SURE_TO_HOLD);
+                Ruling { known: if holds { Known::Same } else { Known::Nothing }, sure, reason: String::new() }
+            }
+        }
     }
 }
