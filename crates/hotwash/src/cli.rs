@@ -374,7 +374,8 @@ pub(crate) struct Judging {
     /// With --judge files: where questions are written and answers looked for [default: hotwash-judge]
     #[arg(long, value_name = "DIR")]
     pub(crate) judge_dir: Option<PathBuf>,
-    /// What to ask: outcome, which brings intent, or quality, or both [default: outcome,quality]
+    /// What to ask: outcome, which brings intent, and quality; topic asks first where other goals begin, and
+    /// cuts sessions there; all is everything [default: outcome,quality]
     #[arg(long, value_name = "TASKS")]
     pub(crate) tasks: Option<String>,
     /// Let the rubric's critics score their dimensions apart

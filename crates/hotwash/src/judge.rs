@@ -5,7 +5,7 @@ use crate::env;
 use crate::errors::{Exit, Failure};
 use crate::judge_settings::{Backend as Way, Named};
 use crate::proxy::proxy;
-use crate::run::{Run, now_ns};
+use crate::run::{self, Run, now_ns};
 use crate::screen::numbers::count;
 use crate::screen::progress::JudgingBar;
 use crate::screen::text::{words, wrap_indented};
@@ -13,6 +13,7 @@ use crate::screen::{self, stdout};
 use crate::settings::Settings;
 use crate::sharing::Sharing;
 use hotwash_core::prices::{self, Picodollars, Prices};
+use hotwash_core::prompts::Task;
 use hotwash_core::sessions::Timestamp;
 use hotwash_core::verdicts::Thresholds;
 use hotwash_engine::judges::anthropic::{self, Anthropic};
@@ -22,11 +23,11 @@ use hotwash_engine::judges::files::Files;
 use hotwash_engine::judges::openai::{self, OpenAi};
 use hotwash_engine::judges::{Failing, JudgeError, Key, Question, World};
 use hotwash_engine::judging::log::{EgressLog, StoredLedger};
-use hotwash_engine::judging::{self, Ask, Backend, Dockets, Estimate, Look, Report, Setup, Share};
+use hotwash_engine::judging::{self, Ask, Backend, Docket, Dockets, Estimate, Look, Report, Setup, Share, Subject};
 use hotwash_engine::net::http::Network;
 use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
 use hotwash_engine::stores::{Row, Store};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -50,6 +51,16 @@ pub(crate) struct Judged {
     pub(crate) report: Report,
     /// What was expected.
     pub(crate) estimate: Estimate,
+    /// What became of transcripts, where it was asked where other goals begin.
+    pub(crate) topics: Option<Topics>,
+}
+
+/// What came of asking where other goals begin.
+pub(crate) struct Topics {
+    /// Of transcripts.
+    pub(crate) report: Report,
+    /// Those that were cut elsewhere by it.
+    pub(crate) recut: u64,
 }
 
 /// A way to a model, opened.
@@ -90,11 +101,12 @@ impl Opened<'_> {
 }
 
 /// Judges sessions by the models of the settings. Nothing comes of it where the offline judge is to judge alone, or where
-/// only the bill was asked for.
+/// only the bill was asked for. Where other goals begin is asked first; `again` then tells the sessions that come of it.
 pub(crate) fn judge(
     context: &Context<'_>,
     run: &mut Run<'_>,
     rows: &[Row],
+    again: &dyn Fn(&Run<'_>) -> Result<Vec<Row>, Failure>,
     dry_run: bool,
 ) -> Result<Option<Judged>, Failure> {
     let settings = &context.settings;
@@ -149,29 +161,82 @@ pub(crate) fn judge(
         may_share: &|row| sharing.allows(row),
         progress: &|report| bar.tell(report),
     };
-    let mut dockets = judging::pick(&run.store, rows, &setup)?;
-    let estimate = judging::estimate(&run.store, &mut dockets, &setup)?;
+    let mut topics = pick_topics(&run.store, rows, &setup)?;
+    let of_topics = judging::estimate(&run.store, &mut topics, &setup)?;
+    let (mut dockets, of_sessions) = pick(&run.store, rows, &setup)?;
+    let mut estimate = of_sessions.and(&of_topics);
     check_cap(&setup, &estimate)?;
     if dry_run {
+        show_bytes(run, &topics, &setup, &opened)?;
         show_bytes(run, &dockets, &setup, &opened)?;
-        say(&format!("nothing was sent: {}", expected(&estimate, &dockets, settings)));
+        let later =
+            if topics.open.is_empty() { "" } else { "; sessions may be cut elsewhere once topics are told apart" };
+        say(&format!("nothing was sent: {}{later}", expected(&estimate, &dockets, settings)));
         return Ok(None);
     }
     say(&expected(&estimate, &dockets, settings));
-    if dockets.open.is_empty() {
-        return Ok(Some(Judged { exit: Exit::Done, report: dockets.report, estimate }));
+    let asks_topics = setup.tasks.contains(&Task::Topic);
+    if dockets.open.is_empty() && topics.open.is_empty() {
+        let topics = asks_topics.then_some(Topics { report: topics.report, recut: 0 });
+        return Ok(Some(Judged { exit: Exit::Done, report: dockets.report, estimate, topics }));
     }
     stop_on_interrupt(&stop);
+    let asked: BTreeSet<String> = topics.open.iter().filter_map(path).map(str::to_owned).collect();
+    let fresh;
+    let topics = if asks_topics {
+        bar.begin(topics.open.len() as u64);
+        let report = judging::judge(&mut run.store, topics, &setup);
+        bar.clear();
+        let report = report?;
+        let recut = run::recut(&mut run.store, run.archive.as_ref(), &run.rules, &run.rubric)?;
+        if recut > 0 {
+            fresh = again(run)?;
+            let (sessions, of_sessions) = pick(&run.store, &fresh, &setup)?;
+            dockets = sessions;
+            estimate = of_sessions.and(&of_topics);
+            say(&format!("{} cut elsewhere: {}", count(recut, "transcript"), expected(&estimate, &dockets, settings)));
+        }
+        dockets.goes_on_after(&report, &asked, &run.store)?;
+        Some(Topics { report, recut })
+    } else {
+        None
+    };
     bar.begin(dockets.open.len() as u64);
     let report = judging::judge(&mut run.store, dockets, &setup);
     bar.clear();
     let report = report?;
-    let exit = tell(&report, &opened, settings);
+    let exit = tell(&report, topics.as_ref(), &opened, settings);
     if has_sent(&report) {
         let away = settings.judge.value.iter().filter(|named| named.backend != Way::Files);
         run.sent_to.extend(away.map(ToString::to_string));
     }
-    Ok(Some(Judged { exit, report, estimate }))
+    Ok(Some(Judged { exit, report, estimate, topics }))
+}
+
+/// The transcripts of which it is to be asked where other goals begin: none where that is no task.
+fn pick_topics<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, Failure> {
+    if setup.tasks.contains(&Task::Topic) {
+        return Ok(judging::topics::pick(store, rows, setup)?);
+    }
+    Ok(Dockets { open: Vec::new(), report: Report::default() })
+}
+
+/// The sessions that are to be judged, and what that takes: none where only topics are asked about.
+fn pick<'r>(store: &Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<(Dockets<'r>, Estimate), Failure> {
+    let mut dockets = if setup.tasks == [Task::Topic] {
+        Dockets { open: Vec::new(), report: Report::default() }
+    } else {
+        judging::pick(store, rows, setup)?
+    };
+    let estimate = judging::estimate(store, &mut dockets, setup)?;
+    Ok((dockets, estimate))
+}
+
+fn path<'d>(docket: &'d Docket<'_>) -> Option<&'d str> {
+    match &docket.subject {
+        Subject::Transcript(prompted) => Some(&prompted.path),
+        Subject::Session(_) => None,
+    }
 }
 
 /// What judging would cost, where somebody has a key and has not switched judging on.
@@ -212,7 +277,7 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
     let is_small = |row: &Row| std::fs::metadata(&row.path).is_ok_and(|file| file.len() < OFFERED_BYTES);
     let mut small = 0;
     dockets.open.retain(|docket| {
-        let kept = small < OFFERED && is_small(docket.row);
+        let kept = small < OFFERED && matches!(docket.subject, Subject::Session(row) if is_small(row));
         small += usize::from(kept);
         kept
     });
@@ -378,7 +443,7 @@ fn expected(estimate: &Estimate, dockets: &Dockets<'_>, settings: &Settings) -> 
     let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
     let judge = crate::judge_settings::shown(&settings.judge.value);
     let found = count(report.found, "session");
-    if dockets.open.is_empty() {
+    if dockets.open.is_empty() && estimate.transcripts == 0 {
         return format!("{judge} has nothing to judge in {found}{others}");
     }
     let bill = match (estimate.probably, estimate.at_most) {
@@ -388,9 +453,16 @@ fn expected(estimate: &Estimate, dockets: &Dockets<'_>, settings: &Settings) -> 
         }
         _ => ", at a price that nobody here knows".into(),
     };
+    let mut what: Vec<String> = Vec::new();
+    if estimate.transcripts > 0 {
+        what.push(format!("tells topics apart in {}", count(estimate.transcripts, "transcript")));
+    }
+    if !dockets.open.is_empty() {
+        what.push(format!("judges {} of {found}{others}", dockets.open.len()));
+    }
     format!(
-        "{judge} judges {} of {found}{others}: {}, about {} tokens{bill}",
-        dockets.open.len(),
+        "{judge} {}: {}, about {} tokens{bill}",
+        what.join(" and "),
         count(estimate.calls, "question"),
         crate::screen::numbers::grouped(estimate.tokens)
     )
@@ -399,17 +471,21 @@ fn expected(estimate: &Estimate, dockets: &Dockets<'_>, settings: &Settings) -> 
 /// Prints what would be sent, byte for byte.
 fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &[Opened<'_>]) -> Result<(), Failure> {
     for docket in &dockets.open {
-        let asks = match judging::questions(&run.store, docket.row, setup)? {
+        let asks = match judging::questions(&run.store, &docket.subject, setup)? {
             Ok(asks) => asks,
             Err(untold) => {
-                say(&format!("warning: {}: {untold}", docket.row.session.id.short()));
+                let id = match &docket.subject {
+                    Subject::Session(row) => &row.session.id,
+                    Subject::Transcript(prompted) => &prompted.session,
+                };
+                say(&format!("warning: {}: {untold}", id.short()));
                 continue;
             }
         };
         for ask in asks {
             let bytes = opened[ask.look].bytes(&ask);
             let later = match ask.prompt.task {
-                hotwash_core::prompts::Task::Outcome => {
+                Task::Outcome => {
                     "; the criteria in it are the usual ones, the model's own come with the answer on the intent"
                 }
                 _ => "",
@@ -429,8 +505,15 @@ fn has_sent(report: &Report) -> bool {
 }
 
 /// Says what came of it.
-fn tell(report: &Report, opened: &[Opened<'_>], settings: &Settings) -> Exit {
-    let mut line = format!("judged {}: {} answered", count(report.judged, "session"), count(report.calls, "question"));
+fn tell(report: &Report, topics: Option<&Topics>, opened: &[Opened<'_>], settings: &Settings) -> Exit {
+    let mut done: Vec<String> = Vec::new();
+    if let Some(Topics { report, recut }) = topics {
+        done.push(format!("told topics apart in {}, {recut} cut elsewhere", count(report.judged, "transcript")));
+    }
+    if settings.tasks.value != [Task::Topic] {
+        done.push(format!("judged {}", count(report.judged, "session")));
+    }
+    let mut line = format!("{}: {} answered", done.join("; "), count(report.calls, "question"));
     if report.cached > 0 {
         let _ = write!(line, ", {} known from before", report.cached);
     }
@@ -468,7 +551,10 @@ fn tell(report: &Report, opened: &[Opened<'_>], settings: &Settings) -> Exit {
         say(&format!(
             "{} of {} waiting ({}{}): {next}",
             count(waiting as u64, "question"),
-            count(report.waits, "session"),
+            match topics {
+                Some(Topics { report: of_topics, .. }) if report.waits == 0 => count(of_topics.waits, "transcript"),
+                _ => count(report.waits, "session"),
+            },
             report.waiting.iter().take(3).cloned().collect::<Vec<_>>().join(", "),
             if waiting > 3 { ", ..." } else { "" },
         ));
@@ -478,6 +564,9 @@ fn tell(report: &Report, opened: &[Opened<'_>], settings: &Settings) -> Exit {
     let by_that = |why: &str| ended.is_some_and(|ended| why.ends_with(ended));
     for (why, n) in report.failed.iter().filter(|(why, _)| !by_that(why)) {
         say(&format!("warning: {} could not be judged: {why}", count(*n, "session")));
+    }
+    for (why, n) in report.failed_transcripts.iter().filter(|(why, _)| !by_that(why)) {
+        say(&format!("warning: topics of {} could not be told apart: {why}", count(*n, "transcript")));
     }
     let left: u64 = ["not asked any more", "stopped before"].iter().filter_map(|why| report.skipped.get(why)).sum();
     if let Some(why) = ended {
@@ -490,7 +579,8 @@ fn tell(report: &Report, opened: &[Opened<'_>], settings: &Settings) -> Exit {
     } else if left > 0 {
         say(&format!("stopped: {} left; every answer that came is kept", count(left, "session")));
     }
-    if report.failed.is_empty() && report.ended.is_none() && left == 0 { Exit::Done } else { Exit::Partly }
+    let sound = report.failed.is_empty() && report.failed_transcripts.is_empty();
+    if sound && report.ended.is_none() && left == 0 { Exit::Done } else { Exit::Partly }
 }
 
 /// Says something beside the output, in lines that fit.

@@ -92,9 +92,10 @@ pub(crate) fn shown(judges: &[Named]) -> String {
 
 /// Tasks by name. What one needs of another comes along.
 pub(crate) fn tasks(text: &str) -> Option<Vec<Task>> {
-    // Topics are told apart while transcripts are read, by the offline judge alone.
-    let asked = [Task::Intent, Task::Outcome, Task::Quality];
-    let task = |name: &str| asked.into_iter().find(|task| task.name() == name.trim());
+    if text.trim() == "all" {
+        return Some(Task::ALL.to_vec());
+    }
+    let task = |name: &str| Task::ALL.into_iter().find(|task| task.name() == name.trim());
     let mut tasks: Vec<Task> = text.split(',').map(task).collect::<Option<_>>()?;
     if tasks.contains(&Task::Outcome) {
         tasks.push(Task::Intent);
@@ -102,7 +103,7 @@ pub(crate) fn tasks(text: &str) -> Option<Vec<Task>> {
     tasks.sort();
     tasks.dedup();
     // What was wanted is of no use to anybody by itself.
-    (tasks != [Task::Intent]).then_some(tasks)
+    (tasks != [Task::Intent] && tasks != [Task::Topic, Task::Intent]).then_some(tasks)
 }
 
 /// Thresholds by intent: `bug_fix=0.8,feature=0.7`.
@@ -143,9 +144,12 @@ mod tests {
         assert_eq!(tasks("outcome"), Some(vec![Task::Intent, Task::Outcome]));
         assert_eq!(tasks("quality"), Some(vec![Task::Quality]));
         assert_eq!(tasks("quality, intent,intent"), Some(vec![Task::Intent, Task::Quality]));
-        assert_eq!(tasks("all"), None);
-        assert_eq!(tasks("topic"), None);
-        assert_eq!(tasks("intent"), None);
+        assert_eq!(tasks("all"), Some(Task::ALL.to_vec()));
+        assert_eq!(tasks("topic"), Some(vec![Task::Topic]));
+        assert_eq!(tasks("quality,topic"), Some(vec![Task::Topic, Task::Quality]));
+        for wrong in ["intent", "topic,intent", "all,topic", "everything"] {
+            assert_eq!(tasks(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -13,11 +13,13 @@ use crate::window::Window;
 use hotwash_core::prices;
 use hotwash_core::redaction::{Rules, redact};
 use hotwash_core::rubric::Rubric;
-use hotwash_core::sessions::Event;
+use hotwash_core::sessions::{Event, Opening, SessionId};
 use hotwash_engine::archive::Archive;
 use hotwash_engine::pipeline::{self, Ingested, Setup, Untold};
 use hotwash_engine::sources::claude_code::discover::{Discovery, Found, discover};
-use hotwash_engine::stores::{Query, Row, Store, StoreError};
+use hotwash_engine::stores::{Query, Row, Store, StoreError, StoredPart, Topic};
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -61,6 +63,7 @@ pub(crate) struct Run<'a> {
     /// Who was sent something of it.
     pub(crate) sent_to: Vec<String>,
     place: Option<Place>,
+    topics: OnceCell<HashMap<SessionId, Topic>>,
 }
 
 impl<'a> Run<'a> {
@@ -157,6 +160,7 @@ impl<'a> Run<'a> {
             not_kept: None,
             sent_to: Vec::new(),
             place: None,
+            topics: OnceCell::new(),
         }
     }
 
@@ -235,6 +239,18 @@ impl<'a> Run<'a> {
         pipeline::tell(&self.store, self.archive.as_ref(), &self.store.parts(row)?, tell)
     }
 
+    /// What a model said of the prompt that a piece begins with, where that is why it begins.
+    pub(crate) fn topic(&self, part: &StoredPart) -> Option<&Topic> {
+        if !matches!(part.opened, Opening::Judged { .. }) {
+            return None;
+        }
+        let load = || {
+            let topics = self.store.topics().unwrap_or_default();
+            topics.into_iter().map(|(prompt, topic)| (SessionId::of(prompt), topic)).collect()
+        };
+        self.topics.get_or_init(load).get(&part.id)
+    }
+
     /// What this run comes to is there tomorrow.
     pub(crate) fn is_kept(&self) -> bool {
         self.store.path() != Path::new(":memory:")
@@ -296,6 +312,20 @@ impl<'a> Run<'a> {
         let rest = files.len().saturating_sub(NAMED);
         names.join(", ") + &if rest > 0 { format!(" and {rest} more") } else { String::new() }
     }
+}
+
+/// Cuts transcripts again of whose prompts something else is known now. Says how many were cut elsewhere.
+pub(crate) fn recut(
+    store: &mut Store,
+    archive: Option<&Archive>,
+    rules: &Rules,
+    rubric: &Rubric,
+) -> Result<u64, StoreError> {
+    let (prices, progress) = (prices::shipped(), &|_, _, _, _| {});
+    let setup = Setup { rules, rubric, prices, archive, jobs: 1, now_ns: now_ns(), progress };
+    let changed = pipeline::recut(store, &setup)?;
+    pipeline::grade_missing(store, rubric)?;
+    Ok(changed)
 }
 
 /// A built-in rubric, or one from a file.

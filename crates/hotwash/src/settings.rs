@@ -130,7 +130,7 @@ const KEYS: &[(&str, &str)] = &[
     ("judge_model", "a model's name"),
     ("judge_small_model", "a model's name"),
     ("judge_dir", "a folder"),
-    ("tasks", "outcome, quality or both; intent comes along with outcome"),
+    ("tasks", "outcome, quality and topic, with commas between, or all; intent comes along with outcome"),
     ("panel", "true or false"),
     ("max_usd", "an amount in dollars"),
     ("concurrency", "a number from 1 to 256"),

@@ -2,6 +2,7 @@
 
 use crate::commands::rework;
 use crate::counts::Counts;
+use crate::judge::{Judged, Topics};
 use crate::run::Run;
 use crate::window::Window;
 use hotwash_core::facts::{Cost, FactValue as _, Tokens};
@@ -10,7 +11,6 @@ use hotwash_core::prices::Picodollars;
 use hotwash_core::scores::{Overall, Reading, Score, Value as ScoreValue, offline};
 use hotwash_core::sessions::{EventId, Timestamp};
 use hotwash_core::verdicts;
-use hotwash_engine::judging::{Estimate, Report};
 use hotwash_engine::stores::{Judging, Row, StoredPart};
 use serde_json::{Map, Value, json};
 
@@ -114,10 +114,21 @@ fn judged(judging: &Judging) -> Value {
 }
 
 /// What a run of judging came to, and what was expected of it.
-pub(crate) fn judging(report: &Report, estimate: &Estimate) -> Value {
+pub(crate) fn judging(judged: &Judged) -> Value {
+    let Judged { report, estimate, .. } = judged;
     json!({
+        "topics": judged.topics.as_ref().map(|Topics { report, recut }| json!({
+            "transcripts": report.found,
+            "asked": report.judged,
+            "asked_before": report.before,
+            "waiting": report.waits,
+            "skipped": report.skipped,
+            "failed": report.failed,
+            "recut": recut,
+        })),
         "estimate": {
             "sessions": estimate.sessions,
+            "transcripts": estimate.transcripts,
             "calls": estimate.calls,
             "tokens": estimate.tokens,
             "usd": estimate.probably.map(Picodollars::dollars),
@@ -151,6 +162,14 @@ fn part(part: &StoredPart, run: &Run<'_>) -> Value {
         "opened": part.opened.name(),
         "why": part.opened.to_string(),
         "joined": part.joined.as_ref().map(ToString::to_string),
+        "topic": run.topic(part).map(|topic| json!({
+            "judge": topic.judge,
+            "model": topic.model,
+            "prompt_hash": topic.prompt_hash,
+            "at": moment(Some(topic.at)),
+            "sure": topic.sure.map(|sure| f64::from(sure) / 1000.0),
+            "reason": topic.reason,
+        })),
     })
 }
 

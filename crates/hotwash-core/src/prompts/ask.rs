@@ -62,17 +62,25 @@ pub fn version(rubric: &Rubric) -> String {
     of_texts(&parts)
 }
 
-/// At which prompts of a transcript another goal begins.
-pub fn topic(prompts: &PromptEvidence) -> Prompt {
+fn fixed_for_topics() -> &'static Fixed {
     static WORDS: LazyLock<String> = LazyLock::new(|| schema::topic().to_string());
     static FIXED: LazyLock<Fixed> = LazyLock::new(|| Fixed::own(TOPIC, schema::topic(), &WORDS));
+    &FIXED
+}
 
+/// The hash of what is asked about prompts, whatever they are.
+pub fn topic_version() -> &'static str {
+    &fixed_for_topics().hash
+}
+
+/// At which prompts of a transcript another goal begins.
+pub fn topic(prompts: &PromptEvidence) -> Prompt {
     let mut asked = Compose::new();
     for (number, (id, _)) in prompts.asked().iter().enumerate() {
         asked.own(if number == 0 { "" } else { ", " }).plain(*id);
     }
     let question = TOPIC.question(&[("marker", own_marker(prompts.marker())), ("asked", asked.finish())]);
-    FIXED.prompt(Task::Topic, prompts.text().clone(), question)
+    fixed_for_topics().prompt(Task::Topic, prompts.text().clone(), question)
 }
 
 /// What the person wanted. `requests` holds their prompts and nothing else.

@@ -10,7 +10,7 @@ mod template;
 mod tests;
 
 pub(crate) use ask::dimensions_of;
-pub use ask::{intent, outcome, quality, topic, version};
+pub use ask::{intent, outcome, quality, topic, topic_version, version};
 
 use crate::evidence::tokens::of_text;
 use crate::hash::of_texts;

@@ -1,11 +1,12 @@
 //! What live and deferred judging share: an answer is kept before anything is made of it, and a case that is done becomes
 //! a judgement.
 
-use super::case::{Ask, Case, Said};
+use super::case::{Ask, Said};
+use super::matter::{Came, Matter};
 use super::purse::{self, Purse, Reserved, Share, Spent};
-use super::{Docket, Report, Setup, open_case, without_path};
+use super::{Docket, Report, Setup, Subject, without_path};
 use crate::judges::{Failing, JudgeError, Reply};
-use crate::stores::{Answered, Judgement, Store, StoreError};
+use crate::stores::{Answered, Judgement, Store, StoreError, Topic};
 use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::redact;
 use hotwash_core::sessions::SessionId;
@@ -21,24 +22,33 @@ pub(super) struct Carrier<'s, 'w> {
     pub(super) report: Report,
     fresh: Vec<Answered>,
     judgements: Vec<Judgement>,
+    topics: Vec<Topic>,
 }
 
 impl<'s, 'w> Carrier<'s, 'w> {
     pub(super) fn new(store: &'s mut Store, purse: Purse, report: Report, setup: &'w Setup<'w>) -> Carrier<'s, 'w> {
-        Carrier { store, setup, purse, report, fresh: Vec::new(), judgements: Vec::new() }
+        Carrier { store, setup, purse, report, fresh: Vec::new(), judgements: Vec::new(), topics: Vec::new() }
     }
 
-    /// A session as a case: as it was rendered for the estimate, or rendered now. None where it cannot be told.
-    pub(super) fn take_up(&mut self, docket: Docket<'w>) -> Result<Option<Case<'w>>, StoreError> {
-        if let Some(case) = docket.case {
-            return Ok(Some(*case));
+    /// What is to be judged: as it was rendered for the estimate, or rendered now. None where it cannot be told.
+    pub(super) fn take_up(&mut self, docket: Docket<'w>) -> Result<Option<Matter<'w>>, StoreError> {
+        if let Some(matter) = docket.matter {
+            return Ok(Some(matter));
         }
-        let case = open_case(self.store, docket.row, self.setup)?;
-        Ok(case.map_err(|untold| self.report.fail(&without_path(&untold))).ok())
+        let matter = docket.subject.open(self.store, self.setup)?;
+        if let (Err(_), Subject::Transcript(prompted)) = (&matter, docket.subject) {
+            self.report.told.insert(prompted.path);
+        }
+        Ok(matter.map_err(|untold| self.report.fail(&without_path(&untold))).ok())
+    }
+
+    /// What it came to, with what is left in the purse.
+    pub(super) fn finish(self) -> Report {
+        Report { purse: Some(self.purse), ..self.report }
     }
 
     /// The questions of a case that are ready and were not answered before. Those that were are told to it at once.
-    pub(super) fn ready(&mut self, case: &mut Case<'_>) -> Result<Vec<Ask>, StoreError> {
+    pub(super) fn ready(&mut self, case: &mut Matter<'_>) -> Result<Vec<Ask>, StoreError> {
         let mut open = Vec::new();
         loop {
             let asks = case.ready();
@@ -167,18 +177,27 @@ impl<'s, 'w> Carrier<'s, 'w> {
             self.store.put_judgements(&self.judgements)?;
             self.judgements.clear();
         }
+        if !self.topics.is_empty() {
+            self.store.put_topics(&self.topics)?;
+            self.topics.clear();
+        }
         Ok(())
     }
 
     /// A case is done.
-    pub(super) fn conclude(&mut self, case: Case<'_>) {
+    pub(super) fn conclude(&mut self, case: Matter<'_>) {
+        self.report.told.extend(case.path().map(str::to_owned));
         match case.conclude((self.setup.now)()) {
-            Ok(judgement) => {
+            Ok(Came::Topics(topics)) => {
+                self.report.judged += 1;
+                self.topics.extend(topics);
+            }
+            Ok(Came::Judgement(judgement)) => {
                 self.report.judged += 1;
                 for flag in &judgement.judging.flags {
                     *self.report.flagged.entry(flag.name()).or_default() += 1;
                 }
-                self.judgements.push(judgement);
+                self.judgements.push(*judgement);
             }
             Err(why) => self.report.fail(&why),
         }

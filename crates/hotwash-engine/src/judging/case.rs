@@ -16,7 +16,7 @@ use hotwash_core::prompts::{self, Prompt, Task};
 use hotwash_core::rubric::Critic;
 use hotwash_core::scores::{Flag, Unscored};
 use hotwash_core::sessions::{SessionId, Timestamp};
-use hotwash_core::verdicts::{IntentVerdict, OutcomeVerdict, QualityVerdict, Reading};
+use hotwash_core::verdicts::{IntentVerdict, OutcomeVerdict, Problem, QualityVerdict, Reading};
 use std::sync::Arc;
 
 /// A question to a model.
@@ -32,15 +32,33 @@ pub struct Ask {
     pub model: String,
     /// By which of the looks.
     pub look: usize,
-    place: Place,
+    pub(super) place: Place,
+}
+
+impl Ask {
+    pub(super) fn new(prompt: Prompt, name: String, model: &str, look: usize, place: Place, setup: &Setup<'_>) -> Ask {
+        let id = id(&prompt, setup.looks[look].name, model);
+        Ask { id, name, prompt: Arc::new(prompt), model: model.to_owned(), look, place }
+    }
+
+    /// The same once more, with what was wrong with the answer.
+    pub(super) fn again(&self, problems: &[Problem], setup: &Setup<'_>) -> Ask {
+        let prompt = self.prompt.again(problems, setup.rules);
+        Ask::new(prompt, format!("{}.again", self.name), &self.model, self.look, self.place, setup)
+    }
 }
 
 /// Where an answer belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
+    /// To one of the questions about a transcript.
+    Topics(usize),
     Intent,
     Outcome,
-    Quality { critic: usize, chunk: usize },
+    Quality {
+        critic: usize,
+        chunk: usize,
+    },
 }
 
 /// What came of a question.
@@ -65,7 +83,7 @@ impl Said {
 
 /// How far a question is.
 #[derive(Clone, Debug, Default)]
-enum Slot<T> {
+pub(super) enum Slot<T> {
     #[default]
     Open,
     Asked,
@@ -76,11 +94,11 @@ enum Slot<T> {
 }
 
 impl<T> Slot<T> {
-    fn is_settled(&self) -> bool {
+    pub(super) fn is_settled(&self) -> bool {
         matches!(self, Slot::Read(_) | Slot::Failed(..))
     }
 
-    fn verdict(&self) -> Option<&T> {
+    pub(super) fn verdict(&self) -> Option<&T> {
         match self {
             Slot::Read(reading) => reading.verdict.as_ref(),
             _ => None,
@@ -95,7 +113,7 @@ impl<T> Slot<T> {
     }
 
     /// Why there is no verdict.
-    fn why(&self) -> Option<(Unscored, String)> {
+    pub(super) fn why(&self) -> Option<(Unscored, String)> {
         match self {
             Slot::Failed(why, reason) => Some((*why, reason.clone())),
             Slot::Read(reading) if reading.verdict.is_none() => Some(reading.why()),
@@ -104,11 +122,11 @@ impl<T> Slot<T> {
     }
 
     /// Takes an answer. Says what was wrong with it, where it is worth asking once more.
-    fn take(
+    pub(super) fn take(
         &mut self,
         reading: Reading<T>,
         join: impl FnOnce(Reading<T>, Reading<T>) -> Reading<T>,
-    ) -> Option<Vec<hotwash_core::verdicts::Problem>> {
+    ) -> Option<Vec<Problem>> {
         match std::mem::take(self) {
             Slot::AskedAgain(first) => {
                 *self = Slot::Read(join(first, reading));
@@ -127,7 +145,7 @@ impl<T> Slot<T> {
     }
 
     /// No answer came. What the first one was good for stays.
-    fn fail(&mut self, why: Unscored, reason: &str) {
+    pub(super) fn fail(&mut self, why: Unscored, reason: &str) {
         *self = match std::mem::take(self) {
             Slot::AskedAgain(first) if first.verdict.is_some() => Slot::Read(first),
             _ => Slot::Failed(why, reason.to_owned()),
@@ -307,7 +325,7 @@ impl<'s> Case<'s> {
             Place::Quality { critic, .. } => self.critics().get(critic).copied().flatten().map(|critic| &critic.model),
             _ => None,
         };
-        let model = by.model_for(prompt.task, class.map(String::as_str)).to_owned();
+        let model = by.model_for(prompt.task, class.map(String::as_str));
         let mut name = format!("{}.{}", self.session, prompt.task);
         if let Place::Quality { chunk, .. } = place {
             if !prompt.critic.is_empty() {
@@ -320,7 +338,7 @@ impl<'s> Case<'s> {
         if look > 0 {
             name.push_str(".second");
         }
-        Ask { id: id(&prompt, by.name, &model), name, prompt: Arc::new(prompt), model, look, place }
+        Ask::new(prompt, name, model, look, place, self.setup)
     }
 
     /// Hears what came of a question.
@@ -342,6 +360,7 @@ impl<'s> Case<'s> {
         }
         let rules = self.setup.rules;
         let wrong = match ask.place {
+            Place::Topics(_) => return,
             Place::Intent => self.intent.take(IntentVerdict::read(text, rules), Reading::after_retry),
             Place::Outcome => {
                 let (Some(intent), Some(whole)) = (self.intended(), &self.whole) else { return };
@@ -355,16 +374,13 @@ impl<'s> Case<'s> {
             }
         };
         if let Some(problems) = wrong {
-            let prompt = ask.prompt.again(&problems, rules);
-            let by = &self.setup.looks[ask.look];
-            let id = id(&prompt, by.name, &ask.model);
-            let name = format!("{}.again", ask.name);
-            self.again.push(Ask { id, name, prompt: Arc::new(prompt), ..ask.clone() });
+            self.again.push(ask.again(&problems, self.setup));
         }
     }
 
     fn fail(&mut self, ask: &Ask, why: Unscored, reason: &str) {
         match ask.place {
+            Place::Topics(_) => {}
             Place::Intent => self.intent.fail(why, reason),
             Place::Outcome => self.sights[ask.look].outcome.fail(why, reason),
             Place::Quality { critic, chunk } => self.sights[ask.look].quality[critic][chunk].fail(why, reason),
@@ -378,7 +394,7 @@ fn id(prompt: &Prompt, judge: &str, model: &str) -> String {
 }
 
 /// What a failure of the judge makes of a dimension.
-fn why(kind: Failing) -> Unscored {
+pub(super) fn why(kind: Failing) -> Unscored {
     match kind {
         Failing::Garbled => Unscored::Unreadable,
         _ => Unscored::JudgeFailed,

@@ -1,7 +1,8 @@
 //! Judges that answer later: rounds of questions over many sessions, since one task may need another's answer.
 
 use super::carrier::Carrier;
-use super::case::{Ask, Case};
+use super::case::Ask;
+use super::matter::Matter;
 use super::purse::{Purse, Reserved, Spent};
 use super::{Backend, Dockets, Report, Setup};
 use crate::judges::{Answer, JudgeError, Question};
@@ -51,7 +52,7 @@ pub(super) fn judge<'r>(
         carrier.report.skip("not asked any more");
     }
     carrier.report.waiting.sort();
-    Ok(carrier.report)
+    Ok(carrier.finish())
 }
 
 /// A question of a round.
@@ -63,7 +64,7 @@ struct Asked {
 }
 
 /// Asks everything that is ready. Says whether something was answered, so that another round may get further.
-fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Result<bool, StoreError> {
+fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Matter<'_>>]) -> Result<bool, StoreError> {
     let mut asks: Vec<Asked> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for (number, place) in cases.iter_mut().enumerate() {
@@ -116,7 +117,7 @@ fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Case<'_>>]) -> Resul
                     carrier.purse.settle(reserved, Spent::Nothing);
                     carrier.report.waiting.push(asking[0].1.name.clone());
                     for (number, _) in asking {
-                        cases.get_mut(*number).and_then(Option::as_mut).into_iter().for_each(Case::wait);
+                        cases.get_mut(*number).and_then(Option::as_mut).into_iter().for_each(Matter::wait);
                     }
                     return;
                 }

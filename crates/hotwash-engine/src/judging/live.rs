@@ -1,7 +1,8 @@
 //! Judges that answer while one waits: a few hands carry questions, one head keeps the store and the purse.
 
 use super::carrier::Carrier;
-use super::case::{Ask, Case, Said};
+use super::case::{Ask, Said};
+use super::matter::Matter;
 use super::purse::{Purse, Reserved};
 use super::{Backend, Docket, Dockets, Report, Setup};
 use crate::judges::{Failing, JudgeError, Reply};
@@ -111,7 +112,7 @@ struct Head<'s, 'r> {
     errands: mpsc::Sender<Errand>,
     answers: mpsc::Receiver<(u64, Result<Reply, JudgeError>)>,
     open: std::vec::IntoIter<Docket<'r>>,
-    cases: HashMap<u64, Case<'r>>,
+    cases: HashMap<u64, Matter<'r>>,
     queue: VecDeque<(u64, Ask)>,
     under_way: HashMap<u64, UnderWay>,
     count: u64,
@@ -137,7 +138,7 @@ impl<'r> Head<'_, 'r> {
         for _ in 0..cases.len() + open.len() {
             carrier.report.skip(why);
         }
-        Ok(carrier.report)
+        Ok(carrier.finish())
     }
 
     fn work(&mut self) -> Result<(), StoreError> {

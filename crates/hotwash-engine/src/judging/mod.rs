@@ -1,22 +1,26 @@
 //! Judging by models: which sessions, what is asked, what came of it, and for how much.
 //!
-//! A [`Case`] is one session before its judge and does no I/O; `live` and `deferred` carry its questions and
-//! answers. The store is written by the one thread that hands out the work.
+//! A [`Case`] is one session before its judge and does no I/O, nor does the one in [`topics`], which is a transcript whose
+//! prompts are told apart; `live` and `deferred` carry questions and answers of either. The store is written by the one
+//! thread that hands out the work.
 
 mod carrier;
 mod case;
 mod deferred;
 mod live;
 pub mod log;
+mod matter;
 pub mod purse;
+pub mod topics;
 
 pub use case::{Ask, Case};
 pub use purse::Share;
+pub use topics::Prompted;
 
 use crate::archive::Archive;
 use crate::judges::{Deferred, Live};
 use crate::pipeline::{self, Untold};
-use crate::stores::{Row, Store, StoreError};
+use crate::stores::{Row, Store, StoreError, StoredPart};
 use hotwash_core::evidence::{About, Record, Recorder, SubagentNote};
 use hotwash_core::hash::of_texts;
 use hotwash_core::outcomes;
@@ -27,8 +31,9 @@ use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Provenance;
 use hotwash_core::sessions::{SessionKind, Timestamp, Usage};
 use hotwash_core::verdicts::Thresholds;
+use matter::Matter;
 use purse::Purse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Changes with every change of what is made of the same answers.
@@ -167,6 +172,12 @@ pub struct Report {
     pub unpriced: u64,
     /// Why the run ended before its end, where it did.
     pub ended: Option<String>,
+    /// Transcripts of which it could not be told where other goals begin, by reason.
+    pub failed_transcripts: BTreeMap<String, u64>,
+    /// Transcripts of which nothing is waited for any more, by their paths.
+    pub told: BTreeSet<String>,
+    /// What is left to be spent, for whoever goes on.
+    purse: Option<Purse>,
 }
 
 impl Report {
@@ -189,6 +200,8 @@ impl Report {
 pub struct Estimate {
     /// Sessions that would be judged.
     pub sessions: u64,
+    /// Transcripts whose prompts would be told apart.
+    pub transcripts: u64,
     /// Questions that would be asked.
     pub calls: u64,
     /// Tokens that would be read.
@@ -199,14 +212,48 @@ pub struct Estimate {
     pub at_most: Option<Picodollars>,
 }
 
-/// A session that is to be judged, rendered or not yet.
-pub struct Docket<'r> {
-    /// The session.
-    pub row: &'r Row,
-    case: Option<Box<Case<'r>>>,
+impl Estimate {
+    /// What both would take.
+    #[must_use]
+    pub fn and(self, other: &Estimate) -> Estimate {
+        let sum = |a: Option<Picodollars>, b: Option<Picodollars>| Some(a?.plus(b?));
+        Estimate {
+            sessions: self.sessions + other.sessions,
+            transcripts: self.transcripts + other.transcripts,
+            calls: self.calls + other.calls,
+            tokens: self.tokens + other.tokens,
+            probably: sum(self.probably, other.probably),
+            at_most: sum(self.at_most, other.at_most),
+        }
+    }
 }
 
-/// The sessions that are to be judged, with why the others are not.
+/// What is to be judged, rendered or not yet.
+pub struct Docket<'r> {
+    /// What it is.
+    pub subject: Subject<'r>,
+    matter: Option<Matter<'r>>,
+}
+
+/// What can be judged.
+#[derive(Clone)]
+pub enum Subject<'r> {
+    /// A session.
+    Session(&'r Row),
+    /// A transcript, of which it is asked where other goals begin.
+    Transcript(Prompted),
+}
+
+impl Subject<'_> {
+    fn open<'s>(&self, store: &Store, setup: &'s Setup<'s>) -> Result<Result<Matter<'s>, Untold>, StoreError> {
+        Ok(match self {
+            Subject::Session(row) => open_case(store, row, setup)?.map(|case| Matter::Session(Box::new(case))),
+            Subject::Transcript(it) => topics::open(store, it, setup)?.map(|case| Matter::Topics(Box::new(case))),
+        })
+    }
+}
+
+/// What is to be judged, with why the rest is not.
 pub struct Dockets<'r> {
     /// Those that are.
     pub open: Vec<Docket<'r>>,
@@ -222,7 +269,6 @@ pub fn pick<'r>(store: &Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<
     let mut open = Vec::new();
     for row in rows {
         let session = &row.session;
-        let is_going_on = || session.to.is_some_and(|to| session.open && now.0.saturating_sub(to.0) < QUIET_MS);
         let judged = before.get(&session.id.0).is_some_and(|judgement| {
             let has = |task| match task {
                 Task::Outcome => judgement.outcome.is_some(),
@@ -239,15 +285,55 @@ pub fn pick<'r>(store: &Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<
             report.skip("subagent");
         } else if !row.outcome.as_ref().is_some_and(|outcome| outcome.substance.passes()) {
             report.skip("too little happened");
-        } else if is_going_on() {
+        } else if is_going_on(row, now) {
             report.skip("still going on");
         } else if judged {
             report.before += 1;
         } else {
-            open.push(Docket { row, case: None });
+            open.push(Docket { subject: Subject::Session(row), matter: None });
         }
     }
     Ok(Dockets { open, report })
+}
+
+/// Whether a session may yet go on.
+fn is_going_on(row: &Row, now: Timestamp) -> bool {
+    let session = &row.session;
+    session.to.is_some_and(|to| session.open && now.0.saturating_sub(to.0) < QUIET_MS)
+}
+
+impl Dockets<'_> {
+    /// Goes on after topics were told apart, with what that cost. Sessions that have a piece in a transcript whose answer is
+    /// waited for are put off: they may be cut elsewhere.
+    pub fn goes_on_after(
+        &mut self,
+        topics: &Report,
+        asked: &BTreeSet<String>,
+        store: &Store,
+    ) -> Result<(), StoreError> {
+        let report = &mut self.report;
+        report.calls += topics.calls;
+        report.cached += topics.cached;
+        report.requests += topics.requests;
+        report.tokens += topics.tokens;
+        report.spent = report.spent.plus(topics.spent);
+        report.unpriced += topics.unpriced;
+        report.waiting.extend_from_slice(&topics.waiting);
+        report.ended.clone_from(&topics.ended);
+        report.failed_transcripts.clone_from(&topics.failed);
+        report.purse.clone_from(&topics.purse);
+        if topics.waits == 0 {
+            return Ok(());
+        }
+        for docket in std::mem::take(&mut self.open) {
+            let waits = |part: &StoredPart| asked.contains(&part.path) && !topics.told.contains(&part.path);
+            match docket.subject {
+                Subject::Session(row) if store.parts(row)?.iter().any(waits) => self.report.waits += 1,
+                _ => self.open.push(docket),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What judging would take. Sessions are rendered for it; as many as fit into memory stay so.
@@ -257,9 +343,15 @@ pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'
     let add = |sum: Option<Picodollars>, cost: Option<Picodollars>| Some(sum?.plus(cost?));
     let mut kept = 0;
     for docket in &mut dockets.open {
-        let Ok(case) = open_case(store, docket.row, setup)? else { continue };
+        let matter = match docket.matter.take() {
+            Some(matter) => matter,
+            None => match docket.subject.open(store, setup)? {
+                Ok(matter) => matter,
+                Err(_) => continue,
+            },
+        };
         let mut asked = false;
-        for ask in case.foreseen() {
+        for ask in matter.foreseen() {
             if store.answer(&ask.id)?.is_some() {
                 continue;
             }
@@ -271,18 +363,21 @@ pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'
                 add(estimate.probably, purse::probably(setup.prices, &ask.model, &ask.prompt, look.share));
             estimate.at_most = add(estimate.at_most, purse::at_most(setup.prices, &ask.model, &ask.prompt, look.share));
         }
-        estimate.sessions += u64::from(asked);
-        kept += case.bytes() + CASE_BYTES;
+        match docket.subject {
+            Subject::Session(_) => estimate.sessions += u64::from(asked),
+            Subject::Transcript(_) => estimate.transcripts += u64::from(asked),
+        }
+        kept += matter.bytes() + CASE_BYTES;
         if kept <= KEPT_BYTES {
-            docket.case = Some(Box::new(case));
+            docket.matter = Some(matter);
         }
     }
     Ok(estimate)
 }
 
 /// Judges. Whatever happens on the way, every answer that came is kept.
-pub fn judge<'r>(store: &mut Store, dockets: Dockets<'r>, setup: &'r Setup<'r>) -> Result<Report, StoreError> {
-    let purse = Purse::new(setup.cap);
+pub fn judge<'r>(store: &mut Store, mut dockets: Dockets<'r>, setup: &'r Setup<'r>) -> Result<Report, StoreError> {
+    let purse = dockets.report.purse.take().unwrap_or_else(|| Purse::new(setup.cap));
     let is_deferred = |look: &Look<'_>| matches!(look.backend, Backend::Deferred(_));
     if setup.looks.iter().any(is_deferred) {
         // Answers come in by the batch: there is time to wait for the disk.
@@ -293,9 +388,13 @@ pub fn judge<'r>(store: &mut Store, dockets: Dockets<'r>, setup: &'r Setup<'r>) 
     }
 }
 
-/// Every question of a session as far as it can be foreseen, for those who want to look before anything is sent.
-pub fn questions(store: &Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Vec<Ask>, Untold>, StoreError> {
-    Ok(open_case(store, row, setup)?.map(|case| case.foreseen()))
+/// Every question as far as it can be foreseen, for those who want to look before anything is sent.
+pub fn questions(
+    store: &Store,
+    subject: &Subject<'_>,
+    setup: &Setup<'_>,
+) -> Result<Result<Vec<Ask>, Untold>, StoreError> {
+    Ok(subject.open(store, setup)?.map(|matter| matter.foreseen()))
 }
 
 /// Renders a session for its judge.

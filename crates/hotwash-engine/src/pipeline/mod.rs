@@ -5,11 +5,13 @@
 
 mod entry;
 mod open;
+mod recut;
 mod settle_copies;
 mod settle_joins;
 mod settle_rework;
 
 pub use open::{Untold, open_transcript, tell};
+pub use recut::recut;
 
 use crate::archive::Archive;
 use crate::sources::Agent;
@@ -23,12 +25,13 @@ use hotwash_core::redaction::Rules;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::SessionId;
+use hotwash_core::sessions::topic::Decisions;
 use open::{still_begins_so, tail};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 /// How many transcripts that were read may wait for the writer.
@@ -84,8 +87,10 @@ pub struct Ingested {
 /// Reads what is new, grades it and keeps it.
 pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<Ingested, StoreError> {
     let mut ingested = Ingested { found: found.len() as u64, ..Ingested::default() };
+    let topics = Arc::new(store.decisions()?);
     let mut jobs = changed(found, store, &mut ingested)?;
     for job in &mut jobs {
+        job.topics = Arc::clone(&topics);
         if let Some(before) = &job.before {
             let kept = store.archived(&before.path)?;
             job.archived = kept.into_iter().find(|kept| kept.version == before.version);
@@ -155,6 +160,11 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     done?;
     ingested.failed.sort();
     ingested.unarchived.sort();
+    if store.decisions()? != *topics {
+        // Somebody was judging meanwhile: what was read before that is looked at again.
+        let paths: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
+        store.mark_uncut(&paths)?;
+    }
     settle(store, setup, &ready)?;
     // The first run has better things to do.
     if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
@@ -196,8 +206,8 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
         match before {
             Before::Forgotten => ingested.found -= 1,
             Before::Same => ingested.unchanged += 1,
-            Before::Nothing => jobs.push(Job { found, before: None, archived: None }),
-            Before::Other(state) => jobs.push(Job { found, before: Some(*state), archived: None }),
+            Before::Nothing => jobs.push(Job::new(found, None)),
+            Before::Other(state) => jobs.push(Job::new(found, Some(*state))),
         }
     }
     Ok(jobs)
@@ -218,6 +228,7 @@ enum Before {
 /// Finds out whose the events are that several transcripts hold, and which pieces belong together, where something that
 /// was put may have changed it.
 fn settle(store: &mut Store, setup: &Setup<'_>, ready: &Ready) -> Result<(), StoreError> {
+    recut::read_again(store, setup)?;
     let unsettled = store.unsettled()?;
     if unsettled.is_empty() {
         return Ok(());
@@ -298,6 +309,7 @@ struct Job<'a> {
     found: &'a Found,
     before: Option<FileState>,
     archived: Option<Archived>,
+    topics: Arc<Decisions>,
 }
 
 /// What came of reading one.
@@ -311,6 +323,10 @@ struct Done {
 }
 
 impl Job<'_> {
+    fn new(found: &Found, before: Option<FileState>) -> Job<'_> {
+        Job { found, before, archived: None, topics: Arc::default() }
+    }
+
     fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<Done> {
         let mut file = File::open(&self.found.path)?;
         let before = self.before.as_ref();
@@ -318,7 +334,7 @@ impl Job<'_> {
         let agent = Agent::of(&self.found.path);
         let resumed = before.filter(|_| grown && agent.grows()).and_then(|before| resume(setup.archive?, before));
         let resumes = resumed.is_some();
-        let mut transcript = resumed.unwrap_or_else(|| Transcript::default().by(agent));
+        let mut transcript = resumed.unwrap_or_else(|| Transcript::default().by(agent)).knowing(&self.topics);
         let from = transcript.offset;
         let read_before = transcript.reading;
         file.seek(SeekFrom::Start(from))?;

@@ -8,6 +8,7 @@ use crate::stores::{Holder, Role, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::{Key, copies};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 /// Settles the copies among transcripts that were put. Says which others that has changed.
 pub(super) fn settle_copies(
@@ -51,6 +52,7 @@ fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Re
 }
 
 fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Result<(), StoreError> {
+    let topics = Arc::new(store.decisions()?);
     let mut members = Vec::new();
     let mut unreadable = Vec::new();
     for holder in group {
@@ -96,7 +98,7 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
         } else {
             records.iter().all(|(key, _)| foreign.contains(key))
         };
-        let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent);
+        let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent).knowing(&topics);
         if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
             continue;
         }

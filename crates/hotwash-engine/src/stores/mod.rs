@@ -13,6 +13,7 @@ use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::Redacted;
 use hotwash_core::rework::{Fingerprint, Rework};
 use hotwash_core::scores::{Flag, Grade, Provenance};
+use hotwash_core::sessions::topic::Known;
 use hotwash_core::sessions::{Join, Key, Opening, Piece, Session, SessionId, SessionKind, Timestamp};
 use hotwash_core::verdicts::{IntentVerdict, OutcomeVerdict};
 use serde::{Deserialize, Serialize};
@@ -352,6 +353,27 @@ pub struct Answered {
     pub cost: Option<Picodollars>,
     /// Requests that it took.
     pub requests: u32,
+}
+
+/// What a model said of a prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topic {
+    /// The prompt.
+    pub prompt: Key,
+    /// Whether another goal begins with it; nothing where its words are to decide.
+    pub known: Known,
+    /// How sure the model is, in thousandths, where it says.
+    pub sure: Option<u16>,
+    /// Why another goal begins with it, where one does.
+    pub reason: Redacted<String>,
+    /// The backend.
+    pub judge: String,
+    /// The model that was asked.
+    pub model: String,
+    /// The hash of the prompt's template.
+    pub prompt_hash: String,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// Tokens and cost.

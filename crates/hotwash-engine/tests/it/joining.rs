@@ -121,7 +121,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 /// Transcripts, each with a start and some acts; the last may be a fork of the first.
-fn transcripts() -> impl Strategy<Value = Vec<String>> {
+pub(crate) fn transcripts() -> impl Strategy<Value = Vec<String>> {
     (proptest::collection::vec((0u32..40, acts()), 1..5), any::<bool>()).prop_map(|(all, forks)| {
         let write = |name: String, mut talk: Talk, acts: &[Act]| {
             for (at, act) in acts.iter().enumerate() {

@@ -10,10 +10,10 @@ use hotwash_core::scores::Flag;
 use hotwash_core::sessions::{Timestamp, Usage};
 use hotwash_core::verdicts::Thresholds;
 use hotwash_engine::judges::{Answer, Deferred, Failing, JudgeError, Live, Question, Reply, Stop};
-use hotwash_engine::judging::{self, Backend, Look, Report, Setup, Share};
+use hotwash_engine::judging::{self, Backend, Docket, Look, Report, Setup, Share, Subject};
 use hotwash_engine::stores::{Query, Row, Store};
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,31 +23,31 @@ const TASKS: [Task; 3] = [Task::Intent, Task::Outcome, Task::Quality];
 type Script = dyn Fn(usize, &Prompt) -> Result<String, Failing> + Send + Sync;
 
 /// A judge by a script, which remembers what it was asked.
-struct Scripted {
+pub(crate) struct Scripted {
     script: Box<Script>,
-    asked: Mutex<Vec<(Task, String)>>,
-    stop_after: Option<usize>,
-    stop: AtomicBool,
+    pub(crate) asked: Mutex<Vec<(Task, String)>>,
+    pub(crate) stop_after: Option<usize>,
+    pub(crate) stop: AtomicBool,
 }
 
 impl Scripted {
-    fn new(script: impl Fn(usize, &Prompt) -> Result<String, Failing> + Send + Sync + 'static) -> Scripted {
+    pub(crate) fn new(script: impl Fn(usize, &Prompt) -> Result<String, Failing> + Send + Sync + 'static) -> Scripted {
         let (asked, stop) = (Mutex::default(), AtomicBool::new(false));
         Scripted { script: Box::new(script), asked, stop_after: None, stop }
     }
 
-    fn in_the_mood(mood: Mood) -> Scripted {
+    pub(crate) fn in_the_mood(mood: Mood) -> Scripted {
         Scripted::new(move |_, prompt| Ok(oblige(prompt, mood)))
     }
 
-    fn asked(&self) -> Vec<Task> {
+    pub(crate) fn asked(&self) -> Vec<Task> {
         let mut tasks: Vec<Task> = self.asked.lock().unwrap().iter().map(|(task, _)| *task).collect();
         tasks.sort();
         tasks
     }
 }
 
-fn oblige(prompt: &Prompt, mood: Mood) -> String {
+pub(crate) fn oblige(prompt: &Prompt, mood: Mood) -> String {
     obliging::answer(&prompt.schema, &prompt.user(), mood).to_string()
 }
 
@@ -100,16 +100,16 @@ fn cases(names: &[&str]) -> Case {
 }
 
 /// How a test judges.
-struct Bench<'a> {
-    looks: Vec<(&'a str, Backend<'a>)>,
-    tasks: &'a [Task],
-    cap: Option<f64>,
-    panel: bool,
-    stop: Option<&'a AtomicBool>,
+pub(crate) struct Bench<'a> {
+    pub(crate) looks: Vec<(&'a str, Backend<'a>)>,
+    pub(crate) tasks: &'a [Task],
+    pub(crate) cap: Option<f64>,
+    pub(crate) panel: bool,
+    pub(crate) stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Bench<'a> {
-    fn of(judge: &'a dyn Live) -> Bench<'a> {
+    pub(crate) fn of(judge: &'a dyn Live) -> Bench<'a> {
         Bench {
             looks: vec![("claude-sonnet-5-5", Backend::Live(judge))],
             tasks: &TASKS,
@@ -119,14 +119,19 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn run(&self, case: &Case) -> (Report, Vec<Row>) {
+    pub(crate) fn run(&self, case: &Case) -> (Report, Vec<Row>) {
+        let (_, report, rows) = self.run_all(case);
+        (report, rows)
+    }
+
+    /// Tells topics apart first, where that is a task, and says what came of it.
+    pub(crate) fn run_all(&self, case: &Case) -> (Report, Report, Vec<Row>) {
         let mut store = case.open();
         let rubric = Rubric::shipped("v2").unwrap();
         let all = |store: &Store| {
             let query = Query { rubric_hash: rubric.hash(), ..Query::default() };
             store.sessions(&query).unwrap()
         };
-        let rows = all(&store);
         let look = |(model, backend): &(&str, Backend<'a>)| Look {
             name: "test",
             backend: *backend,
@@ -152,11 +157,31 @@ impl<'a> Bench<'a> {
             may_share: &|row| !row.session.project.as_str().contains("private"),
             progress: &|_| {},
         };
+        let mut topics = Report::default();
+        let mut asked = BTreeSet::new();
+        if self.tasks.contains(&Task::Topic) {
+            let rows = all(&store);
+            let mut dockets = judging::topics::pick(&store, &rows, &setup).unwrap();
+            judging::estimate(&store, &mut dockets, &setup).unwrap();
+            let paths = |docket: &Docket<'_>| match &docket.subject {
+                Subject::Transcript(prompted) => Some(prompted.path.clone()),
+                Subject::Session(_) => None,
+            };
+            asked = dockets.open.iter().filter_map(paths).collect();
+            topics = judging::judge(&mut store, dockets, &setup).unwrap();
+            assert_eq!(topics.done(), topics.found, "{topics:?}");
+            case.recut(&mut store);
+        }
+        let rows = all(&store);
+        if self.tasks == [Task::Topic] {
+            return (topics, Report::default(), rows);
+        }
         let mut dockets = judging::pick(&store, &rows, &setup).unwrap();
         judging::estimate(&store, &mut dockets, &setup).unwrap();
+        dockets.goes_on_after(&topics, &asked, &store).unwrap();
         let report = judging::judge(&mut store, dockets, &setup).unwrap();
         assert_eq!(report.done(), report.found, "{report:?}");
-        (report, all(&store))
+        (topics, report, all(&store))
     }
 }
 
@@ -329,7 +354,7 @@ fn critics_of_a_panel_score_their_own() {
 
 /// Answers a question the second time it is asked, and not before.
 #[derive(Default)]
-struct Slow(Mutex<HashMap<String, u32>>);
+pub(crate) struct Slow(Mutex<HashMap<String, u32>>);
 
 impl Deferred for Slow {
     fn round(&self, questions: &[Question<'_>], answer: &mut dyn FnMut(&str, Answer)) -> Result<(), JudgeError> {

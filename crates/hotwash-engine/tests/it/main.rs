@@ -15,3 +15,4 @@ mod langfuse;
 mod pipeline;
 mod store;
 mod support;
+mod topics;

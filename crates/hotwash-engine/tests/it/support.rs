@@ -178,16 +178,25 @@ impl Case {
 
     pub(crate) fn try_ingest(&self, found: &[Found], store: &mut Store) -> Result<Ingested, StoreError> {
         let archive = self.archive();
-        let setup = Setup {
+        pipeline::ingest(found, store, &self.setup(self.archived.then_some(&archive)))
+    }
+
+    fn setup<'a>(&self, archive: Option<&'a Archive>) -> Setup<'a> {
+        Setup {
             rules: &RULES,
             rubric: &RUBRIC,
             prices: prices::shipped(),
-            archive: self.archived.then_some(&archive),
+            archive,
             jobs: self.jobs,
             now_ns: self.now_ns,
             progress: &|_, _, _, _| {},
-        };
-        pipeline::ingest(found, store, &setup)
+        }
+    }
+
+    /// Cuts transcripts again of whose prompts something else is known now.
+    pub(crate) fn recut(&self, store: &mut Store) -> u64 {
+        let archive = self.archive();
+        pipeline::recut(store, &self.setup(self.archived.then_some(&archive))).unwrap()
     }
 
     /// All sessions, subagents' too, the latest first.

@@ -15,12 +15,14 @@ pub(crate) enum Mood {
 
 /// An answer that fits a schema. `text` is everything that the judge was asked.
 pub(crate) fn answer(schema: &Value, text: &str, mood: Mood) -> Value {
-    Judge { cites: cites(text), criteria: criteria(text), mood }.value("", schema)
+    Judge { cites: cites(text), criteria: criteria(text), prompts: prompts(text), mood }.value("", schema)
 }
 
 struct Judge {
     cites: Vec<(String, String)>,
     criteria: usize,
+    /// Those that it is asked about, where it is asked where another goal begins.
+    prompts: Vec<String>,
     mood: Mood,
 }
 
@@ -63,6 +65,9 @@ impl Judge {
                     object.insert("check".into(), json!(format!("thing number {} is as it should be", at + 1)));
                     object.insert("required".into(), json!(true));
                 }
+                if name == "shifts" {
+                    object.insert("event".into(), json!(self.prompts.get(at)));
+                }
                 if let (Some((event, quote)), true) =
                     (self.cites.get(at % self.cites.len().max(1)), object.contains_key("quote"))
                 {
@@ -76,6 +81,9 @@ impl Judge {
             "criteria" if items["properties"].get("criterion").is_some() => self.criteria,
             "criteria" => 3,
             "failure_signals" | "doubts" => 0,
+            // Who is delighted finds a goal of its own in every prompt.
+            "shifts" if self.mood == Mood::Delighted => self.prompts.len(),
+            "shifts" => 0,
             _ => 1,
         };
         Value::Array((0..count).map(one).collect())
@@ -120,6 +128,13 @@ fn cites(text: &str) -> Vec<(String, String)> {
 fn criteria(text: &str) -> usize {
     let number = text.rsplit("Judge each of the ").next().and_then(|rest| rest.split(' ').next());
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// The prompts that the question is about.
+fn prompts(text: &str) -> Vec<String> {
+    let line = text.lines().rev().find_map(|line| line.strip_prefix("Asked about: "));
+    let listed = line.and_then(|line| line.split(". ").next()).unwrap_or_default();
+    listed.split(", ").filter(|id| !id.is_empty()).map(str::to_owned).collect()
 }
 
 /// The transcript of a small session that is worth judging.

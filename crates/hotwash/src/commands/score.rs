@@ -11,6 +11,7 @@ use crate::run::{Input, Run};
 use crate::screen;
 use crate::screen::stdout;
 use crate::shapes;
+use hotwash_engine::stores::Row;
 
 pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> {
     let pulled = args.source.map(|Source::Langfuse| pulling::pull(context, args)).transpose()?;
@@ -27,8 +28,14 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let query = run.query(project(&args.select), subagents);
     let (mut window, mut rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
     let sink = langfuse::Sink::open(context, args, &run)?;
-    let unscored = sink.as_ref().map(|sink| sink.unscored(&rows, &run)).transpose()?;
-    let judged = judge::judge(context, &mut run, unscored.as_ref().unwrap_or(&rows), args.judging.dry_run)?;
+    let to_judge = |rows: Vec<Row>, run: &Run<'_>| match &sink {
+        Some(sink) => sink.unscored(&rows, run),
+        None => Ok(rows),
+    };
+    let again = |run: &Run<'_>| to_judge(run.sessions(screen, args.select.until.as_deref(), &query)?.1, run);
+    let unscored = to_judge(rows.clone(), &run)?;
+    let judged = judge::judge(context, &mut run, &unscored, &again, args.judging.dry_run)?;
+    drop(unscored);
     if args.judging.dry_run {
         return Ok(run.report());
     }
@@ -52,7 +59,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         let mut head = shapes::head(&run, &window, &counts);
         head["prism"] = serde_json::json!(prism);
         if let Some(judged) = &judged {
-            head["judging"] = shapes::judging(&judged.report, &judged.estimate);
+            head["judging"] = shapes::judging(judged);
         }
         let head = shapes::document(&head);
         stdout(&format!("{},\n  \"sessions\": [", head.trim_end().trim_end_matches('}').trim_end()))?;

@@ -62,14 +62,19 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
 
 /// Why each session begins where it does, and each further piece is part of it.
 fn reasons(rows: &[Row], run: &Run<'_>) -> Result<Vec<Vec<String>>, Failure> {
-    rows.iter().map(|row| Ok(run.store.parts(row)?.iter().map(reason).collect())).collect()
+    rows.iter().map(|row| Ok(run.store.parts(row)?.iter().map(|part| reason(part, run)).collect())).collect()
 }
 
 /// Why a piece is where it is.
-pub(super) fn reason(part: &StoredPart) -> String {
+pub(super) fn reason(part: &StoredPart, run: &Run<'_>) -> String {
+    let said = run.topic(part).map(|topic| {
+        let reason = topic.reason.as_str().trim_end_matches('.');
+        format!("; {}: {}", topic.model, if reason.is_empty() { "no reason given" } else { reason })
+    });
+    let said = said.unwrap_or_default();
     match &part.joined {
-        None => format!("begins: {}", part.opened),
-        Some(join) => format!("then: {}; {join}", part.opened),
+        None => format!("begins: {}{said}", part.opened),
+        Some(join) => format!("then: {}{said}; {join}", part.opened),
     }
 }
 

@@ -216,7 +216,7 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
     field("client", facts.transcript.versions.join(", "));
     let parts = run.store.parts(row)?;
     for (at, part) in parts.iter().enumerate() {
-        field(if at == 0 { "why" } else { "" }, super::sessions::reason(part));
+        field(if at == 0 { "why" } else { "" }, super::sessions::reason(part, run));
     }
     if session.open {
         field("state", "open: the last of its transcript, graded again when it grows".into());

@@ -54,9 +54,14 @@ impl JudgingBar {
         JudgingBar { bar: OnceLock::new(), shown: std::io::stderr().is_terminal() }
     }
 
-    /// So many sessions are to be judged.
+    /// So many sessions are to be judged, or transcripts looked through.
     pub(crate) fn begin(&self, sessions: u64) {
         if !self.shown || sessions == 0 {
+            return;
+        }
+        if let Some(bar) = self.bar.get() {
+            bar.reset();
+            bar.set_length(sessions);
             return;
         }
         let bar = ProgressBar::with_draw_target(Some(sessions), ProgressDrawTarget::stderr());

@@ -6,11 +6,12 @@ use super::record::{self, Record};
 use crate::sources::json::Cursor;
 use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
-use hotwash_core::sessions::topic::ByWords;
+use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Event, EventId, Key, Pieces, Timestamp, copies};
 use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
+use std::sync::Arc;
 
 /// How much is read at a time. It fits the processor's second cache together with what is being worked on.
 const WINDOW: usize = 256 * 1024;
@@ -68,6 +69,9 @@ pub struct Transcript {
     seen: KeySet<Key>,
     #[serde(skip)]
     decoder: Decoder,
+    /// What is known of its prompts.
+    #[serde(skip)]
+    topics: Arc<Decisions>,
 }
 
 /// Which decoder reads the lines, with what it remembers of those before. Only Claude Code's forgets nothing that counts
@@ -131,12 +135,18 @@ impl Transcript {
         Transcript { decoder: Decoder::new(agent), ..self }
     }
 
+    /// The same, cut by what is known of its prompts.
+    #[must_use]
+    pub fn knowing(self, topics: &Arc<Decisions>) -> Transcript {
+        Transcript { topics: Arc::clone(topics), ..self }
+    }
+
     /// Takes in a line, without its newline.
     pub fn line(&mut self, line: &[u8]) {
-        let Transcript { pieces, reading, seen, decoder, .. } = self;
+        let Transcript { pieces, reading, seen, decoder, topics, .. } = self;
         self.line += 1;
         let number = self.line.min(EventId::LAST_LINE);
-        decoder.read_line(line, number, reading, seen, &mut |event| pieces.event(event, &ByWords));
+        decoder.read_line(line, number, reading, seen, &mut |event| pieces.event(event, &**topics));
     }
 
     /// Reads on to the end. `unfinished` is shown the state before a last line without a newline, which may yet grow.

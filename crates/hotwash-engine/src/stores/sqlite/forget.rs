@@ -1,7 +1,7 @@
 //! Forgetting: what has to go with a session, and letting it go.
 
 use super::archive::archived;
-use super::files::keys;
+use super::files::{held, keys};
 use super::list::joined;
 use super::{Result, Store};
 use crate::stores::Archived;
@@ -37,6 +37,11 @@ impl Store {
             }
             for (path, version) in transcripts(transaction, ids)? {
                 let which = params![path, version];
+                super::topics::forget(transaction, &path, version)?;
+                // What was asked about a transcript is kept under its first piece, which may be a part of another session.
+                for piece in held(transaction, &path, version)? {
+                    transaction.prepare_cached("DELETE FROM answers WHERE session = ?1")?.execute([piece.id().0])?;
+                }
                 let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1 AND version = ?2";
                 for entry in transaction.prepare_cached(sql)?.query_map(which, archived)? {
                     removed.push(entry?);

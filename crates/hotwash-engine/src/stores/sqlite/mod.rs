@@ -12,6 +12,7 @@ mod list;
 mod prints;
 mod put;
 mod schema;
+mod topics;
 
 pub use error::StoreError;
 pub use files::{Became, Stamp};

@@ -174,4 +174,25 @@ pub(super) const STEPS: &[&str] = &[
         questions TEXT NOT NULL
     ) WITHOUT ROWID;
 ",
+    r"
+    -- What models said of prompts, by their keys: whether another goal begins with them. It holds in every transcript that
+    -- has the prompt, so that any order of reading gives the same sessions.
+    CREATE TABLE topics (
+        prompt INTEGER PRIMARY KEY NOT NULL,
+        -- 'other', 'same', or 'open' where the model was not sure and words are left to decide.
+        decision TEXT NOT NULL,
+        sure INTEGER,
+        reason TEXT NOT NULL,
+        judge TEXT NOT NULL,
+        model TEXT NOT NULL,
+        prompt_hash TEXT NOT NULL,
+        at_ms INTEGER NOT NULL
+    );
+
+    -- Transcripts that were read before something was said of their prompts. Marked like those that are unsettled.
+    CREATE TABLE uncut (
+        path TEXT PRIMARY KEY NOT NULL,
+        mark INTEGER NOT NULL
+    ) WITHOUT ROWID;
+",
 ];

@@ -1,0 +1,272 @@
+//! Where other goals begin in a transcript: what is asked of its prompts, and what the answers decide.
+//!
+//! This comes before sessions are judged, because it says what the sessions are. Answers become decisions on prompts, by
+//! their keys, and those are replayed whenever a transcript is read ([`pipeline::recut`](crate::pipeline::recut)).
+
+use super::case::{Ask, Place, Said, Slot, why};
+use super::{Docket, Dockets, Report, Setup, Subject, is_going_on, without_path};
+use crate::judges::Stop;
+use crate::pipeline::{self, Untold};
+use crate::stores::{Query, Row, Store, StoreError, StoredPart, Topic};
+use hotwash_core::evidence::{PromptEvidence, PromptRecorder};
+use hotwash_core::prompts::{self, Task};
+use hotwash_core::redaction::redact;
+use hotwash_core::scores::Unscored;
+use hotwash_core::sessions::topic::Known;
+use hotwash_core::sessions::{EventId, Key, Piece, SessionId, SessionKind, Timestamp};
+use hotwash_core::verdicts::{Reading, TopicVerdict};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// A transcript of which it is asked where other goals begin.
+#[derive(Clone)]
+pub struct Prompted {
+    /// Where it is.
+    pub path: String,
+    /// The session that its first piece would be: answers are kept under it.
+    pub session: SessionId,
+    /// The lines of all its pieces.
+    part: StoredPart,
+    /// The prompts that this very judge was asked about before.
+    known: Arc<BTreeSet<Key>>,
+}
+
+/// Picks the transcripts of sessions in which a prompt could be about something else, and nobody was asked.
+pub fn pick<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, StoreError> {
+    let mut wanted: BTreeMap<(String, u32), Vec<&Row>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.session.kind == SessionKind::Main) {
+        for part in store.parts(row)? {
+            wanted.entry((part.path, part.version)).or_default().push(row);
+        }
+    }
+    let mut report = Report { found: wanted.len() as u64, ..Report::default() };
+    let mut open = Vec::new();
+    if wanted.is_empty() {
+        return Ok(Dockets { open, report });
+    }
+    // All that came of these transcripts, because all of their prompts are shown.
+    let paths: BTreeSet<String> = wanted.keys().map(|(path, _)| path.clone()).collect();
+    let query =
+        Query { paths: Some(paths.into_iter().collect()), rubric_hash: setup.rubric.hash(), ..Query::default() };
+    let all = store.sessions(&query)?;
+    for row in &all {
+        if let Some(rows) = wanted.get_mut(&(row.path.clone(), row.version)) {
+            rows.push(row);
+        }
+    }
+    let known = Arc::new(known(store, setup)?);
+    let holdings = store.holdings()?;
+    let holdings: HashMap<(&str, u32), &[Piece]> =
+        holdings.iter().map(|held| ((held.path.as_str(), held.version), held.pieces.as_slice())).collect();
+    let now = (setup.now)();
+    for ((path, version), rows) in &wanted {
+        let held = holdings.get(&(path.as_str(), *version)).copied();
+        let is_newest = store.file(path)?.is_some_and(|file| file.version == *version);
+        let has_substance = |row: &&Row| row.outcome.as_ref().is_some_and(|outcome| outcome.substance.passes());
+        let Some(pieces) = held.filter(|pieces| !pieces.is_empty() && is_newest) else {
+            report.skip("rewritten since");
+            continue;
+        };
+        if !rows.iter().all(|row| (setup.may_share)(row)) {
+            report.skip("opted out");
+        } else if !rows.iter().any(has_substance) {
+            report.skip("too little happened");
+        } else if rows.iter().any(|row| is_going_on(row, now)) {
+            report.skip("still going on");
+        } else {
+            let mut part = StoredPart::of(path, *version, "", &pieces[0]);
+            part.lines = pieces.iter().flat_map(|piece| piece.lines.iter().copied()).collect();
+            let session = pieces[0].id();
+            let prompted = Prompted { path: path.clone(), session, part, known: Arc::clone(&known) };
+            match open_with(store, &prompted, setup)? {
+                Err(untold) => report.fail(&without_path(&untold)),
+                Ok((_, Few::NothingToAsk)) => report.skip("nothing to cut"),
+                Ok((_, Few::AllKnown)) => report.before += 1,
+                Ok((_, Few::Suspected)) => report.skip("speaks to its judge"),
+                Ok((_, Few::Some)) => open.push(Docket { subject: Subject::Transcript(prompted), matter: None }),
+            }
+        }
+    }
+    Ok(Dockets { open, report })
+}
+
+/// The prompts of which this very judge has said something.
+fn known(store: &Store, setup: &Setup<'_>) -> Result<BTreeSet<Key>, StoreError> {
+    let Some(look) = setup.looks.first() else { return Ok(BTreeSet::new()) };
+    let model = look.model_for(Task::Topic, None);
+    let by_this = |topic: &Topic| {
+        (topic.judge.as_str(), topic.model.as_str(), topic.prompt_hash.as_str())
+            == (look.name, model, prompts::topic_version())
+    };
+    Ok(store.topics()?.into_values().filter(by_this).map(|topic| topic.prompt).collect())
+}
+
+/// What there is to ask of a transcript.
+enum Few {
+    NothingToAsk,
+    AllKnown,
+    Suspected,
+    Some,
+}
+
+fn open_with<'s>(
+    store: &Store,
+    it: &Prompted,
+    setup: &'s Setup<'s>,
+) -> Result<Result<(TopicCase<'s>, Few), Untold>, StoreError> {
+    let mut recorder = PromptRecorder::new(setup.rules);
+    let parts = std::slice::from_ref(&it.part);
+    match pipeline::tell(store, setup.archive, parts, &mut |event| recorder.event(event)) {
+        Err(Untold::Store(error)) => return Err(error),
+        Err(untold) => return Ok(Err(untold)),
+        Ok(()) => {}
+    }
+    let prompts = recorder.finish();
+    let questions = prompts.questions(&|key| it.known.contains(&key));
+    let is_suspected = |evidence: &PromptEvidence| !evidence.alarms().is_empty();
+    let few = if questions.is_empty() {
+        if prompts.questions(&|_| false).is_empty() { Few::NothingToAsk } else { Few::AllKnown }
+    } else if questions.iter().all(is_suspected) {
+        Few::Suspected
+    } else {
+        Few::Some
+    };
+    let questions = questions.into_iter().filter(|evidence| !is_suspected(evidence));
+    Ok(Ok((TopicCase::new(it, questions.collect(), setup), few)))
+}
+
+/// Renders a transcript for its judge.
+pub(super) fn open<'s>(
+    store: &Store,
+    it: &Prompted,
+    setup: &'s Setup<'s>,
+) -> Result<Result<TopicCase<'s>, Untold>, StoreError> {
+    Ok(open_with(store, it, setup)?.map(|(case, _)| case))
+}
+
+/// One transcript before its judge. Where a prompt speaks to the judge nothing is asked, and words decide as before.
+pub(super) struct TopicCase<'s> {
+    setup: &'s Setup<'s>,
+    path: String,
+    session: SessionId,
+    questions: Vec<(PromptEvidence, Slot<TopicVerdict>)>,
+    again: Vec<Ask>,
+    waits: bool,
+}
+
+impl<'s> TopicCase<'s> {
+    fn new(it: &Prompted, questions: Vec<PromptEvidence>, setup: &'s Setup<'s>) -> TopicCase<'s> {
+        let questions = questions.into_iter().map(|evidence| (evidence, Slot::Open)).collect();
+        TopicCase {
+            setup,
+            path: it.path.clone(),
+            session: it.session.clone(),
+            questions,
+            again: Vec::new(),
+            waits: false,
+        }
+    }
+
+    pub(super) fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.questions.iter().map(|(evidence, _)| evidence.text().as_str().len()).sum()
+    }
+
+    pub(super) fn wait(&mut self) {
+        self.waits = true;
+    }
+
+    pub(super) fn waits(&self) -> bool {
+        self.waits
+    }
+
+    fn ask(&self, number: usize, evidence: &PromptEvidence) -> Ask {
+        let model = self.setup.looks[0].model_for(Task::Topic, None);
+        let mut name = format!("{}.{}", self.session, Task::Topic);
+        if self.questions.len() > 1 {
+            name = format!("{name}.{}", number + 1);
+        }
+        Ask::new(prompts::topic(evidence), name, model, 0, Place::Topics(number), self.setup)
+    }
+
+    pub(super) fn foreseen(&self) -> Vec<Ask> {
+        self.questions.iter().enumerate().map(|(number, (evidence, _))| self.ask(number, evidence)).collect()
+    }
+
+    pub(super) fn ready(&mut self) -> Vec<Ask> {
+        let mut asks = std::mem::take(&mut self.again);
+        let open = |(_, (_, slot)): &(usize, &(PromptEvidence, Slot<TopicVerdict>))| matches!(slot, Slot::Open);
+        let fresh = self.questions.iter().enumerate().filter(open);
+        asks.extend(fresh.map(|(number, (evidence, _))| self.ask(number, evidence)));
+        for (_, slot) in &mut self.questions {
+            if matches!(slot, Slot::Open) {
+                *slot = Slot::Asked;
+            }
+        }
+        asks
+    }
+
+    pub(super) fn answer(&mut self, ask: &Ask, said: &Said) {
+        let Place::Topics(number) = ask.place else { return };
+        let Some((evidence, slot)) = self.questions.get_mut(number) else { return };
+        let problems = match said {
+            Said::Failed(error) => {
+                slot.fail(why(error.kind), &format!("the judge did not answer: {error}"));
+                None
+            }
+            Said::Reply { stop: Stop::Refusal, .. } => {
+                slot.fail(Unscored::Refused, "the model refused to judge it");
+                None
+            }
+            Said::Reply { text, .. } => {
+                let asked: Vec<EventId> = evidence.asked().iter().map(|(id, _)| *id).collect();
+                slot.take(TopicVerdict::read(text, &asked, self.setup.rules), Reading::after_retry)
+            }
+        };
+        if let Some(problems) = problems {
+            let ask = ask.again(&problems, self.setup);
+            self.again.push(ask);
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.again.is_empty() && self.questions.iter().all(|(_, slot)| slot.is_settled())
+    }
+
+    /// What is decided of each prompt. What a judge said and could not be used decides nothing, and is not asked again;
+    /// what it did not answer may be.
+    pub(super) fn conclude(self, at: Timestamp) -> Result<Vec<Topic>, String> {
+        let look = &self.setup.looks[0];
+        let mut topics = Vec::new();
+        for (evidence, slot) in &self.questions {
+            if matches!(slot.why(), Some((Unscored::JudgeFailed, _))) {
+                continue;
+            }
+            for (event, prompt) in evidence.asked() {
+                let ruling = slot.verdict().map(|verdict| verdict.ruling(*event));
+                topics.push(Topic {
+                    prompt: *prompt,
+                    known: ruling.as_ref().map_or(Known::Nothing, |ruling| ruling.known),
+                    sure: ruling.as_ref().and_then(|ruling| ruling.sure),
+                    reason: redact(&ruling.map(|ruling| ruling.reason).unwrap_or_default(), self.setup.rules),
+                    judge: look.name.to_owned(),
+                    model: look.model_for(Task::Topic, None).to_owned(),
+                    prompt_hash: prompts::topic_version().to_owned(),
+                    at,
+                });
+            }
+        }
+        if topics.is_empty() {
+            let reason = self.questions.iter().find_map(|(_, slot)| slot.why()).map(|(_, reason)| reason);
+            return Err(reason.unwrap_or_else(|| "nothing was asked".into()));
+        }
+        Ok(topics)
+    }
+}
