@@ -193,8 +193,9 @@ pub(crate) fn judge(
             fresh = again(run)?;
             let (sessions, of_sessions) = pick(&run.store, &fresh, &setup)?;
             dockets = sessions;
+            let rest = expected(&of_sessions, &dockets, settings);
+            say(&format!("{} cut elsewhere: {rest}", count(recut, "transcript")));
             estimate = of_sessions.and(&of_topics);
-            say(&format!("{} cut elsewhere: {}", count(recut, "transcript"), expected(&estimate, &dockets, settings)));
         }
         dockets.goes_on_after(&report, &asked, &run.store)?;
         Some(Topics { report, recut })

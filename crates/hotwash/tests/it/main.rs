@@ -24,6 +24,7 @@ mod secrets;
 mod sessions;
 mod show;
 mod summary;
+mod topics;
 
 use std::fs;
 use std::path::{Path, PathBuf};
