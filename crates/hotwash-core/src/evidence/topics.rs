@@ -206,9 +206,10 @@ mod tests {
 
     #[test]
     fn many_prompts_are_several_questions_that_overlap() {
-        let story: String = (1..=100).map(|n| format!("e{n} user  please change the thing number {n}\n")).collect();
+        let lines: Vec<String> = (1..=100).map(|n| format!("e{n} user  please change the thing number {n}")).collect();
+        let story = lines.join("\n");
         let questions = prompts(&story).questions(&|_| false);
-        let asked: Vec<EventId> = questions.iter().flat_map(|one| one.asked()).map(|(id, _)| *id).collect();
+        let asked: Vec<EventId> = questions.iter().flat_map(PromptEvidence::asked).map(|(id, _)| *id).collect();
         assert_eq!(asked, (2..=100).map(EventId).collect::<Vec<_>>());
         assert_eq!(questions.len(), 3);
         assert!(questions[1].text().as_str().contains("[e41] ") && !questions[1].text().as_str().contains("[e29] "));

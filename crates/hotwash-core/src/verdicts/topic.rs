@@ -61,16 +61,12 @@ impl TopicVerdict {
                 let event = notes.text(&one, "event").and_then(|event| cites::event(&event));
                 let confidence = notes.number(&one, "sure");
                 let known = |event: &EventId| shifts.iter().any(|shift| shift.event == *event);
-                match event.filter(|event| asked.contains(event) && !known(event)) {
-                    Some(event) => shifts.push(Shift { event, confidence, reason }),
-                    None => {
-                        sound = false;
-                        notes.problem(
-                            one.path("event"),
-                            Fault::NoCitation,
-                            "must be one of the prompts asked about, once",
-                        );
-                    }
+                if let Some(event) = event.filter(|event| asked.contains(event) && !known(event)) {
+                    shifts.push(Shift { event, confidence, reason });
+                } else {
+                    sound = false;
+                    let text = "must be one of the prompts asked about, once";
+                    notes.problem(one.path("event"), Fault::NoCitation, text);
                 }
             }
             let rest = notes.number(&fields, "sure_of_rest");
@@ -81,17 +77,13 @@ impl TopicVerdict {
     /// What it decides of a prompt that was asked about.
     pub fn ruling(&self, prompt: EventId) -> Ruling {
         let thousandths = |sure: f64| (sure * 1000.0 + 0.5) as u16;
-        match self.shifts.iter().find(|shift| shift.event == prompt) {
-            Some(shift) => {
-                let sure = shift.confidence.map(thousandths);
-                let known = sure.filter(|sure| *sure >= SURE_TO_CUT).map(|sure| Known::Other { sure });
-                Ruling { known: known.unwrap_or_default(), sure, reason: shift.reason.clone() }
-            }
-            None => {
-                let sure = self.rest.map(thousandths);
-                let holds = sure.is_some_and(|sure| sure >= SURE_TO_HOLD);
-                Ruling { known: if holds { Known::Same } else { Known::Nothing }, sure, reason: String::new() }
-            }
+        if let Some(shift) = self.shifts.iter().find(|shift| shift.event == prompt) {
+            let sure = shift.confidence.map(thousandths);
+            let known = sure.filter(|sure| *sure >= SURE_TO_CUT).map(|sure| Known::Other { sure });
+            return Ruling { known: known.unwrap_or_default(), sure, reason: shift.reason.clone() };
         }
+        let sure = self.rest.map(thousandths);
+        let holds = sure.is_some_and(|sure| sure >= SURE_TO_HOLD);
+        Ruling { known: if holds { Known::Same } else { Known::Nothing }, sure, reason: String::new() }
     }
 }

@@ -291,11 +291,11 @@ fn what_waits_for_its_topics_is_judged_in_a_later_run() {
     };
     let first = run();
     assert_eq!((first.waits, first.waiting.len()), (1, 1), "{first:?}");
-    assert!(first.waiting[0].ends_with(".topic"));
+    assert!(first.waiting[0].contains(".topic"));
     // It finds another goal in every prompt.
     let second = run();
     assert_eq!(case.sessions().len(), 4);
-    assert!(second.waiting.iter().all(|name| !name.ends_with(".topic")) && !second.waiting.is_empty(), "{second:?}");
+    assert!(second.waiting.iter().all(|name| !name.contains(".topic")) && !second.waiting.is_empty(), "{second:?}");
     run();
     let last = run();
     assert!(last.waiting.is_empty() && last.waits == 0, "{last:?}");

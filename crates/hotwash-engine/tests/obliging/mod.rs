@@ -80,10 +80,9 @@ impl Judge {
         let count = match name {
             "criteria" if items["properties"].get("criterion").is_some() => self.criteria,
             "criteria" => 3,
-            "failure_signals" | "doubts" => 0,
             // Who is delighted finds a goal of its own in every prompt.
             "shifts" if self.mood == Mood::Delighted => self.prompts.len(),
-            "shifts" => 0,
+            "shifts" | "failure_signals" | "doubts" => 0,
             _ => 1,
         };
         Value::Array((0..count).map(one).collect())

@@ -166,12 +166,12 @@ fn nothing_planted_leaves_the_archive() {
         command.env("OPENAI_BASE_URL", &server.url).env("OPENAI_API_KEY", &key).env("SHOP_TOKEN", &own);
         command.env("USER", "grace-h").output().unwrap()
     };
-    let args = ["score", "--since", "all", "--judge", "openai:m", "--concurrency", "8"];
+    let args = ["score", "--since", "all", "--judge", "openai:m", "--concurrency", "8", "--tasks", "all"];
     let mut shown = vec![run(&args)];
     assert!(shown[0].status.success(), "{}", home.shown(&shown[0]));
-    assert!(server.requests() >= secrets.len() * 3, "{}: {}", server.requests(), home.shown(&shown[0]));
-    shown.push(run(&["score", "--since", "all", "--judge", "files", "--judge-dir", "q"]));
-    shown.push(run(&["score", "--since", "all", "--judge", "openai:other", "--dry-run"]));
+    assert!(server.requests() >= secrets.len() * 4, "{}: {}", server.requests(), home.shown(&shown[0]));
+    shown.push(run(&["score", "--since", "all", "--judge", "files", "--judge-dir", "q", "--tasks", "all"]));
+    shown.push(run(&["score", "--since", "all", "--judge", "openai:other", "--tasks", "all", "--dry-run"]));
     shown.push(run(&["score", "--since", "all", "--json", "--facts"]));
     shown.push(run(&["export", "--since", "all"]));
 
