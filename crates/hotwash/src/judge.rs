@@ -193,8 +193,10 @@ pub(crate) fn judge(
             fresh = again(run)?;
             let (sessions, of_sessions) = pick(&run.store, &fresh, &setup)?;
             dockets = sessions;
-            let rest = expected(&of_sessions, &dockets, settings);
-            say(&format!("{} cut elsewhere: {rest}", count(recut, "transcript")));
+            if settings.tasks.value != [Task::Topic] {
+                let rest = expected(&of_sessions, &dockets, settings);
+                say(&format!("{} cut elsewhere: {rest}", count(recut, "transcript")));
+            }
             estimate = of_sessions.and(&of_topics);
         }
         dockets.goes_on_after(&report, &asked, &run.store)?;
@@ -444,6 +446,9 @@ fn expected(estimate: &Estimate, dockets: &Dockets<'_>, settings: &Settings) -> 
     let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
     let judge = crate::judge_settings::shown(&settings.judge.value);
     let found = count(report.found, "session");
+    if settings.tasks.value == [Task::Topic] && estimate.transcripts == 0 {
+        return format!("{judge} has no topics to tell apart");
+    }
     if dockets.open.is_empty() && estimate.transcripts == 0 {
         return format!("{judge} has nothing to judge in {found}{others}");
     }

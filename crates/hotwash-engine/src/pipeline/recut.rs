@@ -4,7 +4,7 @@ use super::entry::entry;
 use super::{Ready, Setup, open_transcript, settle};
 use crate::sources::Agent;
 use crate::sources::claude_code::read::{Transcript, Window};
-use crate::stores::{Store, StoreError};
+use crate::stores::{Holding, Role, Store, StoreError};
 use std::sync::Arc;
 
 /// Brings all sessions in line with what is known of prompts. Says how many transcripts were cut elsewhere.
@@ -22,16 +22,16 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
         return Ok(0);
     }
     let topics = Arc::new(store.decisions()?);
-    let holdings = store.holdings()?;
+    let (holdings, became) = (store.holdings()?, store.outcomes()?);
     let mut changed = 0;
     for (path, mark) in marked {
-        let file = store.file(&path)?;
-        let held = file.as_ref().and_then(|file| {
-            holdings.iter().find(|holding| (holding.path.as_str(), holding.version) == (path.as_str(), file.version))
-        });
-        if let Some((file, held)) = file.zip(held)
+        let role = became.get(&path).map_or(Role::Main, |became| became.role);
+        let file = store.file(&path)?.filter(|_| matches!(role, Role::Main | Role::Copy));
+        if let Some(file) = file
             && let Some(mut input) = open_transcript(store, setup.archive, &path, file.version)?
         {
+            let is_it = |held: &&Holding| (held.path.as_str(), held.version) == (path.as_str(), file.version);
+            let held = holdings.iter().find(is_it).map(|held| held.pieces.as_slice()).unwrap_or_default();
             // It was cut by what was known before, and may hold a cut that is still open.
             if let Some(archive) = setup.archive {
                 archive.drop_state(&path, file.version);
@@ -39,9 +39,9 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
             let mut transcript = Transcript::default().by(Agent::of(path.as_ref())).knowing(&topics);
             if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_ok() {
                 let (entry, _) = entry(file, None, &transcript, setup);
-                if entry.pieces != held.pieces {
+                if entry.pieces != held {
                     store.put(&[entry])?;
-                    changed += 1;
+                    changed += u64::from(role == Role::Main);
                 }
             }
         }

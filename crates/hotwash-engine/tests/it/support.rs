@@ -254,8 +254,15 @@ impl Case {
     /// The sessions of the store as sorted text: which there are, of what they are made, and what is said of them.
     pub(crate) fn told(&self) -> String {
         // Grades of pieces that have been joined stay, and nobody looks at them.
-        let mut lines =
-            self.rows(&["holdings", "sessions", "joined", "grades WHERE session IN (SELECT id FROM sessions)"]);
+        let mut lines = self.rows(&[
+            "holdings",
+            "sessions",
+            "joined",
+            "prints",
+            "rework",
+            "grades WHERE session IN (SELECT id FROM sessions)",
+            "outcomes WHERE session IN (SELECT id FROM sessions)",
+        ]);
         lines.sort();
         lines.join("\n").replace(self.folder.path().to_str().unwrap(), "~")
     }

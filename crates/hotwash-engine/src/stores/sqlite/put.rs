@@ -345,7 +345,10 @@ pub(super) fn outcome_provenance() -> Provenance {
 fn put_print(transaction: &Transaction<'_>, session: &Session, print: &Fingerprint) -> rusqlite::Result<()> {
     let (Some(from), Some(to), SessionKind::Main, false) = (session.from, session.to, session.kind, print.is_empty())
     else {
-        transaction.prepare_cached("DELETE FROM prints WHERE session = ?1")?.execute([&session.id.0])?;
+        // What changed nothing has nothing that could be taken back.
+        for table in ["prints", "rework"] {
+            transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([&session.id.0])?;
+        }
         return Ok(());
     };
     transaction

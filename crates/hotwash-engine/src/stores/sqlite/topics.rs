@@ -124,9 +124,10 @@ fn mark(transaction: &Transaction<'_>, paths: &[String]) -> rusqlite::Result<()>
     paths.iter().try_for_each(|path| mark.execute([path]).map(drop))
 }
 
-/// The transcripts of people that hold one of these prompts.
+/// The transcripts of people that hold one of these prompts, copies too: by what they are is found what is copied.
 fn holding(transaction: &Transaction<'_>, prompts: &BTreeSet<Key>) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT f.path, h.keys FROM files f JOIN holdings h USING (path, version) WHERE h.kind = 'main'";
+    let sql = "SELECT f.path, h.keys FROM files f JOIN holdings h USING (path, version)
+               WHERE f.role IN ('main', 'copy')";
     let mut statement = transaction.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut found = Vec::new();
