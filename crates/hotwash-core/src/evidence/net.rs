@@ -125,24 +125,25 @@ impl Net {
         // What was there, as one stretch: the hunks so far, and between them what this one found.
         let mut middle: Vec<Row> = Vec::new();
         let mut at = 0isize;
+        let mut merged_in: Vec<usize> = Vec::new();
         let start = places.first().map_or(0, |(place, _)| (*place).min(0));
         for (place, number) in &places {
             let Some(earlier) = self.hunks.get(*number) else { continue };
             if *place < at && at > 0 {
-                continue; // lies over another one: it cannot be both
+                continue; // lies over another one: it cannot be both, and stays as it is
             }
+            merged_in.push(*number);
             middle.extend(same(&hunk, at.max(0)..*place));
             middle.extend(earlier.0.iter().cloned());
             at = place + earlier.now().len() as isize;
         }
         middle.extend(same(&hunk, at.max(0)..before.len() as isize));
         let merged = compose(middle, hunk.0, start.unsigned_abs());
-        let first = places.iter().map(|(_, number)| *number).min().unwrap_or_default();
-        let gone: Vec<usize> = places.into_iter().map(|(_, number)| number).collect();
+        let first = merged_in.iter().copied().min().unwrap_or_default();
         let mut number = 0;
         self.hunks.retain(|_| {
             number += 1;
-            number - 1 == first || !gone.contains(&(number - 1))
+            number - 1 == first || !merged_in.contains(&(number - 1))
         });
         if let Some(place) = self.hunks.get_mut(first) {
             *place = settled(merged);
@@ -326,6 +327,9 @@ mod tests {
             (&[" a|+b| c", " b| c|+d"], " a|+b| c|+d|"),
             (&[" c|+d", " a|+b| c|-d|+e"], " a|+b| c|+e|"),
             (&["-a|+b", "-b|+c", "-c|+a"], ""),
+            // Of two that are alike one is changed, and the other stays.
+            (&["-a|+b", "-a|+b", "-b|+c"], "-a|+c|@@|-a|+b|"),
+            (&[" a|+b| c", " a|+b| c", " a|-b| c"], " a|+b| c|"),
         ] {
             assert_eq!(net(patches).diff().replace('\n', "|"), expected, "{patches:?}");
         }
