@@ -455,7 +455,9 @@ fn expected(estimate: &Estimate, dockets: &Dockets<'_>, settings: &Settings) -> 
     let bill = match (estimate.probably, estimate.at_most) {
         (Some(Picodollars(0)), Some(Picodollars(0))) => String::new(),
         (Some(probably), Some(at_most)) => {
-            format!(", about ${:.2}, at most ${:.2}", probably.dollars(), at_most.dollars())
+            // What comes on top only shows on the way; --max-usd holds whatever comes.
+            let beside = if settings.judge.value.len() > 1 { "retries and second looks" } else { "retries" };
+            format!(", about ${:.2}, at most ${:.2} without {beside}", probably.dollars(), at_most.dollars())
         }
         _ => ", at a price that nobody here knows".into(),
     };
