@@ -49,6 +49,8 @@ pub(super) struct Produced {
     /// How much of it there was, in characters.
     pub(super) chars: usize,
     pub(super) created: bool,
+    /// It is where the agent writes down its plans, and no part of the work.
+    pub(super) plan: bool,
     /// It is the whole content.
     pub(super) whole: bool,
     pub(super) added: usize,
@@ -137,6 +139,7 @@ impl Files {
                 text,
                 events: file.events,
                 created: file.net.created,
+                plan: is_plan(&file.path),
                 whole,
                 added,
                 removed,
@@ -145,6 +148,11 @@ impl Files {
         };
         self.all.into_iter().map(produced).collect()
     }
+}
+
+/// Whether it is where an agent keeps its own plans.
+fn is_plan(path: &str) -> bool {
+    path.replace('\\', "/").contains("/.claude/plans/")
 }
 
 /// The files that a command says it writes, as far as it names them.

@@ -462,6 +462,7 @@ fn produced(page: &mut Page, file: &Produced) {
     } else {
         ""
     });
+    page.out.own(if file.plan { " (the agent's own plan, no part of the work)" } else { "" });
     page.out.own(" +").plain(file.added).own(" −").plain(file.removed).own(" by");
     let skipped = file.events.len().saturating_sub(12);
     if skipped > 0 {

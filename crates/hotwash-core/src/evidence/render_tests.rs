@@ -218,3 +218,17 @@ fn a_long_request_that_is_sent_again_is_read_once() {
     assert!(requests.contains("[e3] the person: the same words as [e1]\n"), "{requests}");
     assert_eq!(requests.matches("rename the parser").count(), 10);
 }
+
+#[test]
+fn an_agents_own_plan_is_said_to_be_one() {
+    let story = "
+        e1 user  fix the parser
+        e2 Write /srv/h/.claude/plans/brave-fox.md +look first
+        e3 ok
+        e4 Write plans/a.md +two lines
+        e5 ok
+    ";
+    let text = text_of(&record_of(story).whole(20_000));
+    assert!(text.contains("brave-fox.md (the agent's own plan, no part of the work) +1 −0 by e2"), "{text}");
+    assert!(text.contains("## plans/a.md +1 −0 by e4"), "{text}");
+}
