@@ -47,7 +47,12 @@ impl Form {
         if failed.status != Some(400) || failed.error.kind != Failing::Rejected {
             return None;
         }
-        let says = |words: &[&str]| words.iter().any(|word| failed.said.contains(word));
+        self.after_saying(&failed.said)
+    }
+
+    /// The same, by what was said of it in small letters.
+    pub(super) fn after_saying(self, said: &str) -> Option<Form> {
+        let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
         match self {
             Form::Effort if says(&["effort"]) => Some(Form::Schema),
             Form::Effort | Form::Schema

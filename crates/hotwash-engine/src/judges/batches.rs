@@ -11,6 +11,7 @@ use hotwash_core::hash::sha256;
 use hotwash_core::sessions::Timestamp;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 const PATH: &str = "/v1/messages/batches";
@@ -80,6 +81,10 @@ pub struct Batches<'a> {
     caching: Caching,
     ledger: &'a dyn Ledger,
     config: Config,
+    /// How models are asked that refused to be asked as usual.
+    forms: Mutex<HashMap<String, Form>>,
+    /// Questions that were refused for how they were asked, and are to be asked otherwise.
+    refused: Mutex<HashSet<String>>,
 }
 
 /// A batch that is at the API.
@@ -88,11 +93,14 @@ struct Running {
     batch: String,
     /// The questions in it that nothing was told of yet, by what they are called there, in their order.
     left: Vec<(String, String)>,
+    /// How models were asked in it, where not as usual.
+    forms: HashMap<String, Form>,
 }
 
 impl Running {
     fn new(token: String, batch: String, ids: Vec<String>) -> Running {
-        Running { token, batch, left: ids.into_iter().map(|id| (custom_id(&id), id)).collect() }
+        let left = ids.into_iter().map(|id| (custom_id(&id), id)).collect();
+        Running { token, batch, left, forms: HashMap::new() }
     }
 
     /// Tells the same of everything that is left.
@@ -117,7 +125,31 @@ impl<'a> Batches<'a> {
             )?,
             ledger,
             config,
+            forms: Mutex::default(),
+            refused: Mutex::default(),
         })
+    }
+
+    fn form(&self, model: &str) -> Form {
+        let forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        forms.get(model).copied().unwrap_or_else(|| Form::of(model))
+    }
+
+    /// Whether a question was refused for how it was asked. Then it is noted, to be asked otherwise.
+    fn is_refused(&self, id: &str, result: &Value, model: &str, asked: Form) -> bool {
+        let error = result["error"].get("error").unwrap_or(&result["error"]);
+        if result["type"] != "errored" || error["type"] != "invalid_request_error" {
+            return false;
+        }
+        let said = error["message"].as_str().unwrap_or_default().to_lowercase();
+        let Some(next) = asked.after_saying(&said).filter(|_| http::failing(400, &said) == Failing::Rejected) else {
+            return false;
+        };
+        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let form = forms.entry(model.to_owned()).or_insert(next);
+        *form = next.max(*form);
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
+        true
     }
 
     /// The bytes that are sent for these questions, batch by batch.
@@ -136,7 +168,7 @@ impl<'a> Batches<'a> {
         let mut body = b"{\"requests\":[".to_vec();
         let mut taken = 0;
         for question in questions.iter().take(self.config.most.max(1)) {
-            let params = anthropic::params(question.prompt, question.model, Form::of(question.model), self.caching);
+            let params = anthropic::params(question.prompt, question.model, self.form(question.model), self.caching);
             let request = json!({"custom_id": custom_id(question.id), "params": params}).to_string();
             if taken > 0 && body.len() + request.len() + 3 > self.config.most_bytes {
                 break;
@@ -205,7 +237,8 @@ impl<'a> Batches<'a> {
             }
         };
         self.ledger.submitted(&open.token, &batch).map_err(|error| unkept(&error))?;
-        Ok(Running::new(open.token, batch, open.ids))
+        let forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Running { forms, ..Running::new(open.token, batch, open.ids) })
     }
 
     /// Looks for the batch of an intent among those that the API has. Only results say which questions are in one, so a
@@ -279,8 +312,13 @@ impl<'a> Batches<'a> {
         let got = self.results(&running.batch, &mut |custom, result| {
             let Some(&place) = places.get(custom) else { return };
             let (Some((_, id)), Some(told)) = (running.left.get(place), told.get_mut(place)) else { return };
-            if !std::mem::replace(told, true) {
-                answer(id, read(result, models.get(id.as_str()).copied().unwrap_or_default(), &running.batch));
+            if std::mem::replace(told, true) {
+                return;
+            }
+            let model = models.get(id.as_str()).copied();
+            let form = |model: &str| running.forms.get(model).copied().unwrap_or_else(|| Form::of(model));
+            if !model.is_some_and(|model| self.is_refused(id, result, model, form(model))) {
+                answer(id, read(result, model.unwrap_or_default(), &running.batch));
             }
         });
         // What was told is told, also where the rest could not be had.
@@ -348,13 +386,41 @@ impl Deferred for Batches<'_> {
         let sent: HashSet<String> =
             running.iter().flat_map(|running| running.left.iter().map(|(_, id)| id.clone())).collect();
         let fresh = questions.iter().filter(|question| !sent.contains(question.id) && taken.insert(question.id));
-        let fresh: Vec<&Question<'_>> = fresh.collect();
-        let mut rest = &fresh[..];
+        let mut fresh: Vec<&Question<'_>> = fresh.collect();
+        while !fresh.is_empty() || !running.is_empty() {
+            self.submit_all(&fresh, &mut known, &mut running, answer)?;
+            running = self.wait_for(running, questions, answer)?;
+            // How a model can be asked shows when it answers; what it refused is asked otherwise.
+            let refused = std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut once = HashSet::new();
+            let again = |question: &&Question<'_>| refused.contains(question.id) && once.insert(question.id.to_owned());
+            fresh = questions.iter().filter(again).collect();
+            if fresh.is_empty() {
+                break;
+            }
+        }
+        for batch in &mut running {
+            batch.tell_rest(answer, &Answer::Waits);
+        }
+        Ok(())
+    }
+}
+
+impl Batches<'_> {
+    /// Sends questions, in as many batches as it takes.
+    fn submit_all(
+        &self,
+        fresh: &[&Question<'_>],
+        known: &mut HashSet<String>,
+        running: &mut Vec<Running>,
+        answer: &mut dyn FnMut(&str, Answer),
+    ) -> Result<(), JudgeError> {
+        let mut rest = fresh;
         while !rest.is_empty() && !self.world().is_stopped() {
             let (body, count) = self.body(rest);
             let (now, later) = rest.split_at_checked(count).unwrap_or((rest, &[]));
             let ids = now.iter().map(|question| question.id.to_owned()).collect();
-            match self.submit(&body, ids, &known) {
+            match self.submit(&body, ids, known) {
                 Ok(new) => {
                     known.insert(new.batch.clone());
                     running.push(new);
@@ -368,7 +434,16 @@ impl Deferred for Batches<'_> {
         for question in rest {
             answer(question.id, Answer::Waits);
         }
+        Ok(())
+    }
 
+    /// Looks at batches until all have ended, or patience has. Says which have not.
+    fn wait_for(
+        &self,
+        mut running: Vec<Running>,
+        questions: &[Question<'_>],
+        answer: &mut dyn FnMut(&str, Answer),
+    ) -> Result<Vec<Running>, JudgeError> {
         let models: HashMap<&str, &str> = questions.iter().map(|question| (question.id, question.model)).collect();
         let start = self.world().clock.now();
         loop {
@@ -381,13 +456,9 @@ impl Deferred for Batches<'_> {
             running = still;
             let passed = Duration::from_millis((self.world().clock.now().0 - start.0).max(0) as u64);
             if running.is_empty() || passed >= self.config.patience || !self.world().wait(self.config.poll) {
-                break;
+                return Ok(running);
             }
         }
-        for batch in &mut running {
-            batch.tell_rest(answer, &Answer::Waits);
-        }
-        Ok(())
     }
 }
 

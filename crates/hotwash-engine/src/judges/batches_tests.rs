@@ -23,6 +23,10 @@ struct Api {
     /// Lines before and after the results.
     odd: Vec<Value>,
     posts: usize,
+    /// What was asked, as it arrived, by batch and id.
+    asked: Vec<(String, String, String)>,
+    /// It refuses questions that hold the one, and says the other.
+    refuses: Vec<(&'static str, &'static str)>,
 }
 
 fn good() -> Value {
@@ -44,6 +48,8 @@ impl Api {
             let ids: Vec<String> =
                 requests.iter().map(|request| request["custom_id"].as_str().unwrap().into()).collect();
             let id = format!("msgbatch_{}", self.posts);
+            let asked = |(request, of): (&Value, &String)| (id.clone(), of.clone(), request.to_string());
+            self.asked.extend(requests.iter().zip(&ids).map(asked));
             let answer = shown(&id, &ids, false).to_string();
             self.batches.push((id, ids));
             if self.lost > 0 {
@@ -62,7 +68,16 @@ impl Api {
         if !got.path.ends_with("/results") {
             return says(200, &shown(id, ids, self.ended).to_string());
         }
+        let refused = |of: &String| {
+            let (.., text) = self.asked.iter().find(|(batch, asked, _)| batch == id && asked == of)?;
+            let (_, said) = self.refuses.iter().find(|(held, _)| text.contains(held))?;
+            let error = json!({"type": "invalid_request_error", "message": said});
+            Some(json!({"custom_id": of, "result": {"type": "errored", "error": {"type": "error", "error": error}}}))
+        };
         let result = |id: &String| {
+            if let Some(refused) = refused(id) {
+                return refused;
+            }
             let special = self.results.iter().find(|(special, _)| special == id);
             json!({"custom_id": id, "result": special.map_or_else(good, |(_, result)| result.clone())})
         };
@@ -138,6 +153,23 @@ fn every_kind_of_result_is_told() {
     let api = api(Api { ended: true, results, ..Api::default() });
     let told = run(&api, &Shelf::default(), &["a", "b", "c", "d", "e"], |_| ()).unwrap();
     assert_eq!(told, ["a Expired", "b Expired", "c Rejected", "d Unavailable", "e Garbled"]);
+}
+
+#[test]
+fn a_model_that_takes_no_schema_is_asked_in_words() {
+    let effort = ("\"effort\"", "output_config.effort: this model does not take effort");
+    let schema = ("\"output_config\"", "output_config: Extra inputs are not permitted");
+    for (refuses, posts) in [(vec![effort], 2), (vec![schema], 2), (vec![effort, schema], 3)] {
+        let api = api(Api { ended: true, refuses, ..Api::default() });
+        let ledger = Shelf::default();
+        assert_eq!(run(&api, &ledger, THREE, |_| ()).unwrap(), ANSWERED);
+        assert_eq!(api.lock().unwrap().posts, posts);
+        assert!(ledger.open().unwrap().is_empty());
+    }
+    // What is refused for anything else is not asked again.
+    let api = api(Api { ended: true, refuses: vec![("\"model\"", "messages: too many")], ..Api::default() });
+    assert_eq!(run(&api, &Shelf::default(), &["a"], |_| ()).unwrap(), ["a Rejected"]);
+    assert_eq!(api.lock().unwrap().posts, 1);
 }
 
 #[test]
