@@ -66,7 +66,7 @@ pub(crate) struct Topics {
 /// A way to a model, opened.
 enum Opened<'a> {
     Anthropic(Anthropic),
-    Batches(Batches<'a>),
+    Batches(Box<Batches<'a>>),
     ClaudeCli(ClaudeCli),
     OpenAi(OpenAi),
     Files(Files),
@@ -78,7 +78,7 @@ impl Opened<'_> {
             Opened::Anthropic(live) => Backend::Live(live),
             Opened::ClaudeCli(live) => Backend::Live(live),
             Opened::OpenAi(live) => Backend::Live(live),
-            Opened::Batches(deferred) => Backend::Deferred(deferred),
+            Opened::Batches(deferred) => Backend::Deferred(&**deferred),
             Opened::Files(deferred) => Backend::Deferred(deferred),
         }
     }
@@ -345,7 +345,7 @@ fn open<'a>(
         Way::AnthropicBatch => {
             let Some(ledger) = ledger else { return Err(Failure::new("there is no store to remember batches in")) };
             let config = batches::Config::new(anthropic());
-            Opened::Batches(Batches::new(config, ledger, world.clone()).map_err(cannot)?)
+            Opened::Batches(Box::new(Batches::new(config, ledger, world.clone()).map_err(cannot)?))
         }
         Way::OpenAi => {
             let key = Some(key(env::OPENAI_API_KEY)).filter(|key| !key.is_empty());
