@@ -336,6 +336,9 @@ pub(crate) struct LangfusePush {
     /// Replace verdicts that are newer there
     #[arg(long)]
     pub(crate) force: bool,
+    /// Say what would be written, and write nothing; what is there is read
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,

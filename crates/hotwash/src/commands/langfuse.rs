@@ -14,7 +14,7 @@ use crate::sharing::Sharing;
 use crate::window::back_from_now;
 use hotwash_core::redaction::Redacted;
 use hotwash_core::sessions::Timestamp;
-use hotwash_engine::langfuse::{Client, Subject, Window};
+use hotwash_engine::langfuse::{Client, Window};
 use hotwash_engine::sinks::langfuse::config::{self, Became, May, Settled};
 use hotwash_engine::sinks::langfuse::dataset;
 use hotwash_engine::sinks::langfuse::doctor::{self, State};
@@ -106,13 +106,17 @@ fn push(context: &Context<'_>, args: &LangfusePush) -> Result<Exit, Failure> {
             .hint("`hotwash score` grades what is new; --since all takes every session"));
     }
     let client = connect(context)?;
-    let (report, opted_out) = langfuse::push(context, &client, &run, &rows, args.attaching, args.force)?;
+    let how = langfuse::How { attaching: args.attaching, force: args.force, dry_run: args.dry_run };
+    let (report, opted_out) = langfuse::push(context, &client, &run, &rows, how)?;
     if args.json {
         let mut document = langfuse::shape(&report, opted_out);
+        document["dry_run"] = json!(args.dry_run);
         document["version"] = json!(shapes::VERSION);
         stdout(&shapes::document(&document))?;
     } else {
-        stdout(&langfuse::told(&report, opted_out))?;
+        let drafts = if args.dry_run { langfuse::drafts(&report, &context.screen) } else { String::new() };
+        let told = langfuse::told(&report, opted_out);
+        if drafts.is_empty() { stdout(&told)? } else { context.screen.page(&format!("{drafts}\n{told}"))? }
     }
     Ok(langfuse::exit(&report))
 }
@@ -164,16 +168,10 @@ fn left_out(labels: &Labels) -> String {
 }
 
 fn label_shape(label: &Label) -> Value {
-    let (kind, id) = match &label.subject {
-        Subject::Session(id) => ("session", id.as_str()),
-        Subject::Trace(id) => ("trace", id.as_str()),
-        Subject::Observation { id, .. } => ("observation", id.as_str()),
-        Subject::Other => ("other", ""),
-    };
     json!({
         "session": label.session, "name": label.name, "value": label.value.json(), "type": label.value.data_type(),
         "who": label.who, "at": shapes::moment(label.at), "comment": label.comment,
-        "on": { "kind": kind, "id": id }, "score": label.id,
+        "on": langfuse::on(&label.subject), "score": label.id,
     })
 }
 

@@ -140,16 +140,7 @@ fn session(client: &Client) -> Result<Check, LangfuseError> {
             client.observations(&query, &mut see)?;
         }
         Reads::Legacy => {
-            let query = TraceQuery {
-                window,
-                fields: "core",
-                page: 100,
-                session: None,
-                user: None,
-                environments: &[],
-                tags: &[],
-            };
-            client.legacy_traces(&query, &mut see)?;
+            client.legacy_traces(&TraceQuery::new(window, "core"), &mut see)?;
         }
     }
     Ok(match found {
@@ -177,6 +168,7 @@ fn round_trip(client: &Client) -> Result<Check, LangfuseError> {
         config: None,
         comment: Some("A test, which is deleted at once".to_owned()),
         metadata: json!({ "by": concat!("hotwash ", env!("CARGO_PKG_VERSION")) }),
+        environment: None,
         at: now,
     };
     if let Some(refused) = client.put_scores(std::slice::from_ref(&score))?.first() {

@@ -2,7 +2,8 @@
 
 use super::config::{self, Became, May};
 use super::doctor::{self, State};
-use super::push::{Options, Report, push, scored};
+use super::push::{Options, Report, push};
+use super::scored::{self, Scored};
 use super::target::{Attach, Targets};
 use super::testing::{Fake, Fault};
 use super::{dataset, labels};
@@ -106,6 +107,7 @@ fn with(client: &Client, rows: &[Row], change: impl FnOnce(&mut Options<'_>)) ->
         attach: None,
         prism: false,
         force: false,
+        dry_run: false,
         progress: &|_| {},
     };
     change(&mut options);
@@ -180,8 +182,13 @@ fn scores_move_where_they_are_told_to() {
     fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-0".into(), at));
     let rows = rows(1);
     pushed(&fake.client(), &rows);
-    for (attach, key, id) in [(Attach::Trace, "traceId", "t1"), (Attach::Session, "sessionId", "recorded-0")] {
-        let report = with(&fake.client(), &rows, |options| options.attach = Some(attach));
+    for (attach, key, id) in [
+        (Some(Attach::Trace), "traceId", "t1"),
+        (Some(Attach::Session), "sessionId", "recorded-0"),
+        (Some(Attach::Trace), "traceId", "t1"),
+        (None, "sessionId", "recorded-0"),
+    ] {
+        let report = with(&fake.client(), &rows, |options| options.attach = attach);
         assert_eq!((report.written, report.removed), (7, 7));
         assert!(fake.scores().values().all(|score| score[key] == json!(id)));
         assert_eq!(fake.scores().len(), 7);
@@ -213,6 +220,7 @@ fn a_push_that_was_stopped_anywhere_is_finished_by_the_next() {
             attach: None,
             prism: false,
             force: false,
+            dry_run: false,
             progress: &|_| {},
         };
         let _ = push(&client, &rows(6), &options);
@@ -339,7 +347,7 @@ fn sessions_judged_from_elsewhere_are_known() {
     let fake = Fake::start();
     let rows = rows(3);
     pushed(&fake.client(), &rows[..2]);
-    let ids = |rows: &[Row]| scored(&fake.client(), rows, &v2()).unwrap().len();
+    let ids = |rows: &[Row]| scored::judged(&fake.client(), rows, &Targets::default(), &v2()).unwrap().len();
     assert_eq!(ids(&rows), 2);
     // One that has grown since is to be judged again.
     let mut grown = rows.clone();
