@@ -8,7 +8,7 @@ use crate::proxy::proxy;
 use crate::run::Run;
 use crate::screen::numbers::count;
 use crate::screen::progress::SessionsBar;
-use crate::screen::text::{fit, left, line};
+use crate::screen::text::{fit, left, line, wrap};
 use crate::screen::{self, Screen};
 use crate::sharing::Sharing;
 use hotwash_core::sessions::SessionId;
@@ -87,7 +87,7 @@ impl Sink {
     pub(crate) fn push(&self, context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Result<Exit, Failure> {
         let how = How { attaching: self.attaching, force: false, dry_run: false };
         let (report, opted_out) = push(context, &self.client, run, rows, how)?;
-        screen::stderr(&told(&report, opted_out));
+        screen::stderr(&told(&report, opted_out, &context.screen));
         Ok(exit(&report))
     }
 }
@@ -140,7 +140,7 @@ pub(crate) fn exit(report: &Report) -> Exit {
 }
 
 /// What became of a push, in words.
-pub(crate) fn told(report: &Report, opted_out: u64) -> String {
+pub(crate) fn told(report: &Report, opted_out: u64, screen: &Screen) -> String {
     let Report { sessions, wanted, unchanged, written, newer_there, removed, to_write, to_remove, .. } = report;
     let (scores, sessions) = (count(*wanted, "score"), count(*sessions, "session"));
     let mut line = match to_write.len() {
@@ -154,13 +154,13 @@ pub(crate) fn told(report: &Report, opted_out: u64) -> String {
     }
     let mut lines = vec![line];
     for (n, what) in [
-        (opted_out, "opted out, and did not leave"),
+        (opted_out, "left out: opted out"),
         (report.ungraded, "not graded by this rubric"),
         (report.without_target, "nothing of Langfuse's"),
-        (report.without_trace, "part of a session there, and have no trace there: their scores are on the session"),
+        (report.without_trace, "without a trace there to be attached to: the scores are on the session"),
     ] {
         if n > 0 {
-            lines.push(format!("{}: {what}", count(n, "session")));
+            lines.push(format!("{} {what}", count(n, "session")));
         }
     }
     for config in &report.configs {
@@ -179,7 +179,8 @@ pub(crate) fn told(report: &Report, opted_out: u64) -> String {
     if !report.is_complete() {
         lines.push("run it again: what arrived stays, and nothing is written twice".into());
     }
-    lines.join("\n") + "\n"
+    let wrapped = |line: &String| wrap(line, screen.width).join("\n  ") + "\n";
+    lines.iter().map(wrapped).collect()
 }
 
 /// What would be written, a line for each score.

@@ -20,7 +20,6 @@ use hotwash_engine::sources::langfuse::ENDING;
 use hotwash_engine::sources::langfuse::keep::Folder;
 use hotwash_engine::sources::langfuse::pull::{self, Around, Known, PullError, Pulled, Wanted};
 use hotwash_engine::stores::{Query, Role, Store, StoreError};
-use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// How many sessions that could not be pulled are named.
@@ -61,15 +60,11 @@ pub(crate) fn pull(context: &Context<'_>, args: &Score) -> Result<Pulled, Failur
     };
     let bar = SessionsBar::new("pulling");
     let models = !settings.judge.value.is_empty();
-    let scored = OnceCell::new();
     let around = Around {
         known: &|session, file| before.knows(session, &file.to_string_lossy()),
         already_scored: &|seen| {
-            // Asked for once, and only where there is a session of which nothing is known here.
-            if scored.get().is_none() {
-                let _ = scored.set(Scored::read(&client, &rubric, models, wanted.window)?);
-            }
-            Ok(scored.get().is_some_and(|scored| scored.covers(seen)))
+            let scored = Scored::read(&client, &rubric, models, wanted.window, seen)?;
+            Ok(seen.iter().map(|seen| scored.covers(seen)).collect())
         },
         progress: &|done, of| bar.tell(done, of),
     };

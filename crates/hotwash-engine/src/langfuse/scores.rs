@@ -375,6 +375,25 @@ impl Client {
         self.scores(within(window).with("source", "API"), ("name", "name", name), each)
     }
 
+    /// Scores that programs gave to these sessions in a stretch of time.
+    pub fn scores_of_sessions(
+        &self,
+        sessions: &[&str],
+        window: Window,
+        each: &mut dyn FnMut(StoredScore),
+    ) -> Result<(), LangfuseError> {
+        let query = || within(window).with("source", "API");
+        if !self.older_scores.load(Ordering::Relaxed) {
+            let list = sessions.join(",");
+            self.scores(query(), ("sessionId", "sessionId", &list), each)?;
+            if !self.older_scores.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+        // The older reads take one at a time.
+        sessions.iter().try_for_each(|session| self.scores(query(), ("sessionId", "sessionId", session), each))
+    }
+
     /// Goes through scores; `by` is how the newer and the older reads call a parameter, and its value.
     fn scores(
         &self,

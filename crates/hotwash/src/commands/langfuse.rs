@@ -115,7 +115,7 @@ fn push(context: &Context<'_>, args: &LangfusePush) -> Result<Exit, Failure> {
         stdout(&shapes::document(&document))?;
     } else {
         let drafts = if args.dry_run { langfuse::drafts(&report, &context.screen) } else { String::new() };
-        let told = langfuse::told(&report, opted_out);
+        let told = langfuse::told(&report, opted_out, &context.screen);
         if drafts.is_empty() { stdout(&told)? } else { context.screen.page(&format!("{drafts}\n{told}"))? }
     }
     Ok(langfuse::exit(&report))

@@ -52,18 +52,44 @@ const BEFORE_MS: i64 = 30 * 24 * 3600 * 1000;
 /// What ends a turn may be told a little later than what happened in it.
 const LATE_MS: i64 = 60_000;
 
+/// How many sessions are asked about together, and how many letters their ids may have.
+const TOGETHER: usize = 50;
+const LETTERS: usize = 2_000;
+
 impl Scored {
     /// Reads what was scored by this rubric, of sessions in which something happened in a stretch of time. Where a model
-    /// is to judge, the offline judge's scores are none.
-    pub fn read(client: &Client, rubric: &Rubric, models: bool, window: Window) -> Result<Scored, LangfuseError> {
+    /// is to judge, the offline judge's scores are none. Overall scores come first, all in one list; those sessions that
+    /// are not among them may have others, and are asked about by their ids.
+    pub fn read(
+        client: &Client,
+        rubric: &Rubric,
+        models: bool,
+        window: Window,
+        seen: &[Seen<'_>],
+    ) -> Result<Scored, LangfuseError> {
         let mut scored = Scored::default();
         let window = Window { from: Timestamp(window.from.0 - BEFORE_MS), to: window.to };
         let rubric = rubric.id();
-        client.scores_named(OVERALL, window, &mut |score| {
+        let see = |scored: &mut Scored, score: StoredScore| {
             if score.metadata["rubric"] == rubric.as_str() && (by_a_model(&score) || !models) {
                 scored.add(&score);
             }
-        })?;
+        };
+        client.scores_named(OVERALL, window, &mut |score| see(&mut scored, score))?;
+        // Ids stand in a list with commas.
+        let open = seen.iter().filter(|seen| !scored.covers(seen)).map(|seen| seen.session);
+        let open: Vec<&str> = open.filter(|session| !session.contains(',')).collect();
+        let mut rest = open.as_slice();
+        while !rest.is_empty() {
+            let mut letters = 0;
+            let fits = rest.iter().take(TOGETHER).take_while(|session| {
+                letters += session.len();
+                letters <= LETTERS
+            });
+            let (batch, after) = rest.split_at(fits.count().max(1));
+            client.scores_of_sessions(batch, window, &mut |score| see(&mut scored, score))?;
+            rest = after;
+        }
         Ok(scored)
     }
 

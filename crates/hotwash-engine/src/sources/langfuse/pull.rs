@@ -70,11 +70,14 @@ pub enum Known {
 pub struct Around<'a> {
     /// What is known of a session, by its id and its file.
     pub known: &'a dyn Fn(&str, &Path) -> Known,
-    /// Whether Langfuse has the scores of a session as it is now, from here or from another machine.
-    pub already_scored: &'a dyn Fn(&Seen<'_>) -> Result<bool, LangfuseError>,
+    /// For each of these sessions, whether Langfuse has scores of it as it is now.
+    pub already_scored: &'a AlreadyScored<'a>,
     /// Told how far it is: sessions done, and of how many.
     pub progress: &'a dyn Fn(usize, usize),
 }
+
+/// Says for each of some sessions whether it was scored as it is now.
+pub type AlreadyScored<'a> = dyn Fn(&[Seen<'_>]) -> Result<Vec<bool>, LangfuseError> + 'a;
 
 /// A session as Langfuse lists it.
 #[derive(Clone, Copy, Debug)]
@@ -186,14 +189,13 @@ pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Arou
             Known::OnDisk => pulled.on_disk += 1,
             _ if of.traces.len() < wanted.min_traces => pulled.too_small += 1,
             Known::Here if current && !wanted.rescore => pulled.scored += 1,
-            _ if !wanted.rescore && is_new && (around.already_scored)(&of.seen(session))? => {
-                pulled.scored_elsewhere += 1;
-            }
             Known::Here | Known::Unscored | Known::No => {
-                chosen.push(Chosen { session, listed: of, scored: known == Known::Here, current });
+                let asks = is_new && !wanted.rescore;
+                chosen.push(Chosen { session, listed: of, scored: known == Known::Here, current, asks });
             }
         }
     }
+    pulled.scored_elsewhere = leave_out_scored(&mut chosen, around.already_scored)?;
     if let Some(sample) = wanted.sample.filter(|sample| *sample < chosen.len()) {
         pulled.left_out = chosen.len() - sample;
         chosen.sort_by_key(|chosen| (xxh3_64(chosen.session.as_bytes()), chosen.session));
@@ -239,6 +241,21 @@ struct Chosen<'a> {
     scored: bool,
     /// And has not gone on since.
     current: bool,
+    /// Others may have scored it.
+    asks: bool,
+}
+
+/// Leaves out the sessions that others have scored, and says how many those are.
+fn leave_out_scored(chosen: &mut Vec<Chosen<'_>>, scored: &AlreadyScored<'_>) -> Result<usize, LangfuseError> {
+    let asked: Vec<Seen<'_>> = chosen.iter().filter(|one| one.asks).map(|one| one.listed.seen(one.session)).collect();
+    if asked.is_empty() {
+        return Ok(0);
+    }
+    let scored = scored(&asked)?;
+    let scored: HashSet<&str> =
+        asked.iter().zip(scored).filter(|(_, yes)| *yes).map(|(seen, _)| seen.session).collect();
+    chosen.retain(|one| !scored.contains(one.session));
+    Ok(scored.len())
 }
 
 /// Sessions that are asked for together. On the smallest plan of Langfuse's cloud thirty requests a minute are let through,
