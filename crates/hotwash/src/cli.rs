@@ -271,8 +271,8 @@ Examples:
   hotwash langfuse labels --json          what people say of sessions there
   hotwash langfuse dataset                the same as a dataset of ground truth
 
-Only redacted words leave this machine, nothing of projects that opted out, and every request is in the
-log of what was sent. More in docs/langfuse.md.")]
+Only redacted words leave this machine, nothing of projects that opted out, and
+every request is in the log of what was sent. More in docs/langfuse.md.")]
 pub(crate) struct Langfuse {
     #[command(flatten)]
     pub(crate) access: LangfuseAccess,

@@ -6,7 +6,7 @@ use crate::errors::{Exit, Failure};
 use crate::judge::world;
 use crate::proxy::proxy;
 use crate::run::Run;
-use crate::screen::numbers::count;
+use crate::screen::numbers::{count, grouped};
 use crate::screen::progress::SessionsBar;
 use crate::screen::text::{fit, left, line, wrap};
 use crate::screen::{self, Screen};
@@ -143,13 +143,14 @@ pub(crate) fn exit(report: &Report) -> Exit {
 pub(crate) fn told(report: &Report, opted_out: u64, screen: &Screen) -> String {
     let Report { sessions, wanted, unchanged, written, newer_there, removed, to_write, to_remove, .. } = report;
     let (scores, sessions) = (count(*wanted, "score"), count(*sessions, "session"));
-    let mut line = match to_write.len() {
-        0 => format!("Langfuse: {scores} of {sessions}: {written} written, {unchanged} unchanged"),
-        n => format!("Langfuse: {scores} of {sessions}: {n} would be written, {unchanged} unchanged"),
+    let same = grouped(*unchanged);
+    let mut line = match to_write.len() as u64 {
+        0 => format!("Langfuse: {scores} of {sessions}: {} written, {same} unchanged", grouped(*written)),
+        n => format!("Langfuse: {scores} of {sessions}: {} would be written, {same} unchanged", grouped(n)),
     };
     for (n, what) in [(*newer_there, "newer there"), (*removed, "deleted"), (*to_remove, "would be deleted")] {
         if n > 0 {
-            line = format!("{line}, {n} {what}");
+            line = format!("{line}, {} {what}", grouped(n));
         }
     }
     let mut lines = vec![line];
@@ -179,7 +180,7 @@ pub(crate) fn told(report: &Report, opted_out: u64, screen: &Screen) -> String {
     if !report.is_complete() {
         lines.push("run it again: what arrived stays, and nothing is written twice".into());
     }
-    let wrapped = |line: &String| wrap(line, screen.width).join("\n  ") + "\n";
+    let wrapped = |line: &String| wrap(line, screen.width - 2).join("\n  ") + "\n";
     lines.iter().map(wrapped).collect()
 }
 

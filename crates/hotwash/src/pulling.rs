@@ -6,9 +6,10 @@ use crate::errors::{Exit, Failure};
 use crate::langfuse;
 use crate::machine::{self, NewKey};
 use crate::run::now_ns;
-use crate::screen;
-use crate::screen::numbers::count;
+use crate::screen::numbers::{count, grouped};
 use crate::screen::progress::SessionsBar;
+use crate::screen::text::wrap;
+use crate::screen::{self, Screen};
 use crate::window::back_from_now;
 use hotwash_core::redaction::redact;
 use hotwash_core::rubric::Rubric;
@@ -74,7 +75,7 @@ pub(crate) fn pull(context: &Context<'_>, args: &Score) -> Result<Pulled, Failur
         PullError::Langfuse(error) => langfuse::failure(error),
         PullError::Disk(_) => Failure::new(error.to_string()),
     })?;
-    screen::stderr(&told(&pulled));
+    screen::stderr(&told(&pulled, screen));
     Ok(pulled)
 }
 
@@ -125,7 +126,7 @@ impl Before {
 }
 
 /// What became of the sessions that Langfuse has, in words.
-fn told(pulled: &Pulled) -> String {
+fn told(pulled: &Pulled, screen: &Screen) -> String {
     let became = [
         (pulled.pulled, "pulled"),
         (pulled.unchanged, "as they were"),
@@ -137,13 +138,14 @@ fn told(pulled: &Pulled) -> String {
         (pulled.left_out, "not in the sample"),
         (pulled.failed.len(), "failed"),
     ];
-    let became = became.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let became = became.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", grouped(*n as u64)));
     let became = became.collect::<Vec<_>>().join(", ");
     let listed = count(pulled.listed as u64, "session");
-    match became.as_str() {
-        "" => format!("{listed} in Langfuse\n"),
-        became => format!("{listed} in Langfuse: {became}\n"),
-    }
+    let told = match became.as_str() {
+        "" => format!("{listed} in Langfuse"),
+        became => format!("{listed} in Langfuse: {became}"),
+    };
+    wrap(&told, screen.width - 2).join("\n  ") + "\n"
 }
 
 /// Says what could not be pulled, and what the exit code is.

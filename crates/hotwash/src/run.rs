@@ -60,6 +60,8 @@ pub(crate) struct Run<'a> {
     pub(crate) not_kept: Option<String>,
     /// Who was sent something of it.
     pub(crate) sent_to: Vec<String>,
+    /// The sessions come from Langfuse.
+    pub(crate) pulled: bool,
     place: Option<Place>,
 }
 
@@ -156,6 +158,7 @@ impl<'a> Run<'a> {
             paths: None,
             not_kept: None,
             sent_to: Vec::new(),
+            pulled: false,
             place: None,
         }
     }

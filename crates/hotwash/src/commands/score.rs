@@ -20,6 +20,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         None => Input::Paths(&args.paths),
     };
     let mut run = Run::new(&context.settings, context.env, input)?;
+    run.pulled = pulled.is_some();
     let screen = &context.screen;
     // Who names a subagent's transcript means it.
     let named = !args.paths.is_empty() && args.paths.iter().all(|path| !path.is_dir());

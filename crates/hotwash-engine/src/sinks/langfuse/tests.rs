@@ -10,6 +10,7 @@ use super::{dataset, labels};
 use crate::langfuse::{Client, Reads, Window};
 use crate::net::testing::{Does, START, says, world};
 use crate::net::{Failing, Key};
+use crate::sources::langfuse::pull::{Seen, trace_key};
 use crate::stores::suite::rules;
 use crate::stores::{Judging, Row, Usage};
 use hotwash_core::facts::Facts;
@@ -19,6 +20,7 @@ use hotwash_core::rubric::{Kind, Rubric};
 use hotwash_core::scores::{Grade, Item, Provenance, Reading, Score, Unscored, Value};
 use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
 use serde_json::json;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 fn v2() -> Rubric {
@@ -359,6 +361,116 @@ fn sessions_judged_from_elsewhere_are_known() {
     assert_eq!(ids(&offline), 0);
 }
 
+/// Whether a session is covered by what was scored: its id, its traces, and when the last of them began and ended, in
+/// seconds.
+fn covers(scored: &Scored, session: &str, traces: &[&str], begun: i64, ended: i64) -> bool {
+    let traces: HashSet<u64> = traces.iter().map(|trace| trace_key(trace)).collect();
+    let at = |seconds: i64| Timestamp(START.0 + seconds * 1000);
+    scored.covers(&Seen { session, traces: &traces, begun: at(begun), ended: at(ended) })
+}
+
+#[test]
+fn what_was_scored_is_known_until_it_goes_on() {
+    for old in [false, true] {
+        let fake = Fake::start();
+        let at = Timestamp(START.0 - 50_000).to_string();
+        {
+            let mut state = fake.state.lock().unwrap();
+            (state.old_reads, state.old_scores) = (old, old);
+            state.traces.push(("t2".into(), "recorded-2".into(), at));
+        }
+        let client = fake.client();
+        // The third has too little in it for an overall score.
+        let mut small = row(3, 0.5, 0);
+        small.grade.iter_mut().flat_map(|grade| grade.scores.iter_mut().skip(1)).for_each(|score| {
+            score.reading = Reading::Unscored { why: Unscored::NothingToGoBy, reason: String::new() };
+        });
+        small.grade = small.grade.map(|grade| Grade::of(grade.scores, &v2()));
+        let offline = Row { judged: None, ..row(4, 0.5, 0) };
+        pushed(&client, &[row(1, 0.5, 0), small, offline]);
+        with(&client, &[row(2, 0.5, 0)], |options| options.attach = Some(Attach::Trace));
+        let window = Window { from: Timestamp(START.0 - 1000), to: Timestamp(START.0 + 1000) };
+        let ids: Vec<String> = (1..6).map(|n| format!("recorded-{n}")).collect();
+        let none = HashSet::new();
+        let seen: Vec<Seen<'_>> =
+            ids.iter().map(|session| Seen { session, traces: &none, begun: START, ended: START }).collect();
+        let read = |models| Scored::read(&client, &v2(), models, window, &seen).unwrap();
+        let scored = read(false);
+        // They end ten seconds before the start of all.
+        for (session, begun, ended, known) in [
+            ("recorded-1", -20, -10, true),
+            ("recorded-1", -20, 40, true),
+            ("recorded-1", -20, 60, false),
+            ("recorded-1", -5, -5, false),
+            ("recorded-2", -20, -10, true),
+            ("recorded-3", -20, -10, true),
+            ("recorded-4", -20, -10, true),
+            ("recorded-5", -20, -10, false),
+        ] {
+            assert_eq!(covers(&scored, session, &[], begun, ended), known, "{session} {begun} {ended} {old}");
+        }
+        // A session may be known by a trace alone.
+        assert!(covers(&scored, "by another name", &["t2"], -20, -10));
+        // The offline judge's word is none where a model is to judge.
+        let scored = read(true);
+        assert!(covers(&scored, "recorded-1", &[], -20, -10) && !covers(&scored, "recorded-4", &[], -20, -10));
+        let other = Rubric::shipped("v1").unwrap();
+        let scored = Scored::read(&client, &other, false, window, &seen).unwrap();
+        assert!(!covers(&scored, "recorded-1", &[], -20, -10));
+    }
+}
+
+#[test]
+fn a_dry_run_reads_and_writes_nothing() {
+    let fake = Fake::start();
+    let report = with(&fake.client(), &rows(2), |options| options.dry_run = true);
+    assert_eq!((report.wanted, report.to_write.len(), report.written), (14, 14, 0));
+    assert_eq!((fake.asked("POST"), fake.asked("DELETE"), fake.asked("PATCH")), (0, 0, 0));
+    assert_eq!(pushed(&fake.client(), &rows(2)).written, 14);
+    assert!(with(&fake.client(), &rows(2), |options| options.dry_run = true).to_write.is_empty());
+}
+
+#[test]
+fn scores_are_in_the_environment_of_their_traces() {
+    for old in [false, true] {
+        let fake = Fake::start();
+        let at = Timestamp(START.0 - 50_000).to_string();
+        {
+            let mut state = fake.state.lock().unwrap();
+            (state.old_reads, state.environment) = (old, "production".into());
+            state.traces.push(("t1".into(), "recorded-0".into(), at));
+        }
+        pushed(&fake.client(), &rows(2));
+        let scores = fake.scores();
+        let of = |session: &str| {
+            let scores = scores.values().filter(move |score| score["sessionId"] == session);
+            scores.map(|score| score["environment"].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("recorded-0"), vec![json!("production"); 7]);
+        // Nobody knows of the other.
+        assert_eq!(of("recorded-1"), vec![json!(null); 7]);
+    }
+}
+
+#[test]
+fn five_hundred_sessions_are_pushed_once_again_and_with_one_changed_verdict() {
+    if std::env::var_os("HOTWASH_SLOW_TESTS").is_none() {
+        return;
+    }
+    let fake = Fake::start();
+    let mut rows = rows(500);
+    assert_eq!((pushed(&fake.client(), &rows).written, fake.scores().len()), (3500, 3500));
+    let before = fake.scores();
+    assert_eq!((pushed(&fake.client(), &rows).unchanged, fake.changes()), (3500, 3500));
+    if let Some(Reading::Scored { value, .. }) = rows[77].grade.as_mut().map(|grade| &mut grade.scores[1].reading) {
+        *value = Value::Number(0.9);
+    }
+    rows[77].judged.iter_mut().for_each(|judged| judged.at = Timestamp(START.0 + 5000));
+    assert_eq!((pushed(&fake.client(), &rows).written, fake.changes(), fake.scores().len()), (1, 3501, 3500));
+    let after = fake.scores();
+    assert_eq!(before.iter().filter(|(id, score)| after[*id] != **score).count(), 1);
+}
+
 #[test]
 fn what_people_say_becomes_labels_and_ground_truth() {
     for old in [false, true] {
@@ -426,6 +538,7 @@ fn the_doctor_tries_everything() {
     let expected = [
         ("server", State::Good),
         ("generation", State::Good),
+        ("permissions", State::Good),
         ("clock", State::Note),
         ("configs", State::Note),
         ("session", State::Note),
