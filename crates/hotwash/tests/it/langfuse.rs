@@ -53,7 +53,7 @@ impl Langfuse {
         let output = self.run(home, &args);
         assert!(output.status.success(), "{}", home.shown(&output));
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let said = words(&output.stderr).lines().next().unwrap_or_default().to_owned();
+        let said = words(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
         (said, document["sessions"].as_array().unwrap().clone())
     }
 
@@ -361,6 +361,24 @@ fn two_machines_do_not_score_the_same_session_twice() {
     let (told, sessions) = langfuse.pull(&one, sink);
     assert!(sessions.is_empty(), "{told}");
     assert!(told.contains("1 scored before") && told.contains("1 scored from another machine"), "{told}");
+}
+
+#[test]
+fn scores_that_did_not_arrive_are_sent_by_the_next_run() {
+    let (home, langfuse) = (Home::empty(), Langfuse::with(&[("s-1", 3, json!({})), ("s-2", 3, json!({}))]));
+    // Graded, and stopped before anything was sent; then in the middle.
+    langfuse.pull(&home, &[]);
+    assert!(langfuse.scores().is_empty());
+    let (_, sessions) = langfuse.pull(&home, &["--sink", "langfuse"]);
+    assert!(sessions.is_empty());
+    let all = langfuse.scores();
+    assert!(
+        all.values().any(|score| score["sessionId"] == "s-1") && all.values().any(|score| score["sessionId"] == "s-2")
+    );
+    let half = all.keys().take(all.len() / 2).cloned().collect::<Vec<_>>();
+    half.iter().for_each(|id| drop(langfuse.1.lock().unwrap().scores.remove(id)));
+    langfuse.pull(&home, &["--sink", "langfuse"]);
+    assert!(langfuse.scores().keys().eq(all.keys()));
 }
 
 #[test]

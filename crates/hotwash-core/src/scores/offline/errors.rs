@@ -13,9 +13,6 @@ const RECOVERED: usize = 2;
 const PREVENTED: usize = 3;
 
 pub(super) fn read(facts: &Facts, offline: &Offline, dimension: &Dimension) -> Reading {
-    if !facts.knows("tool_errors") {
-        return nothing_to_go_by("whether tool calls failed was not recorded");
-    }
     let calls = facts.tools.tool_calls;
     let errors = &facts.tools.tool_errors;
     if errors.is_empty() {

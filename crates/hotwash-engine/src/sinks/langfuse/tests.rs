@@ -561,6 +561,10 @@ fn who_does_not_answer_as_langfuse_does_is_named() {
         assert_eq!(error.kind, kind);
         assert!(error.hint.unwrap().contains(hint), "{error:?}");
     }
+    let old = says(200, r#"{"version":"2.95.11","status":"OK"}"#);
+    fake.state.lock().unwrap().faults = vec![("GET /api/public/health".into(), 1, Fault::Before(old))];
+    let error = Client::connect(fake.config(), world().0).unwrap_err();
+    assert!(error.message.contains("too old") && error.hint.unwrap().contains("3.53"), "{error:?}");
     let mut config = fake.config();
     (config.public_key, config.secret_key) = (Key::new("sk-lf-1"), Key::new("pk-lf-1"));
     assert!(Client::connect(config, world().0).unwrap_err().message.contains("wrong way round"));

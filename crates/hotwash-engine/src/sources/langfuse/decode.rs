@@ -216,9 +216,8 @@ impl Memory {
         if std::mem::replace(&mut self.prompted, true) {
             return;
         }
-        if matches!(self.recorder, Recorder::ClaudeCode | Recorder::Telemetry) {
-            let body = Body::One(Text::plain(words));
-            return claude_code::said(&body, u32::from(words.is_empty()), PromptVia::Typed, false, tell);
+        if !words.is_empty() && matches!(self.recorder, Recorder::ClaudeCode | Recorder::Telemetry) {
+            return claude_code::said(&Body::One(Text::plain(words)), 0, PromptVia::Typed, false, tell);
         }
         tell(Kind::Prompt(Prompt { words: words.trim(), via: PromptVia::Typed, images: 0 }));
     }

@@ -126,6 +126,8 @@ pub struct Pulled {
     pub strange: u64,
     /// The transcripts to be read, sorted.
     pub files: Vec<PathBuf>,
+    /// Those of sessions that were scored here before, sorted.
+    pub scored_files: Vec<PathBuf>,
 }
 
 /// Why nothing can be pulled.
@@ -188,7 +190,10 @@ pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Arou
             Known::Forgotten => pulled.forgotten += 1,
             Known::OnDisk => pulled.on_disk += 1,
             _ if of.traces.len() < wanted.min_traces => pulled.too_small += 1,
-            Known::Here if current && !wanted.rescore => pulled.scored += 1,
+            Known::Here if current && !wanted.rescore => {
+                pulled.scored += 1;
+                pulled.scored_files.extend(folder.files(session));
+            }
             Known::Here | Known::Unscored | Known::No => {
                 let asks = is_new && !wanted.rescore;
                 chosen.push(Chosen { session, listed: of, scored: known == Known::Here, current, asks });
@@ -230,6 +235,7 @@ pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Arou
     (around.progress)(total, total);
     pulled.failed.sort();
     pulled.files.sort();
+    pulled.scored_files.sort();
     Ok(pulled)
 }
 
@@ -377,6 +383,7 @@ fn some(
         match (changed, *scored && !wanted.rescore) {
             (false, true) => {
                 pulled.scored += 1;
+                pulled.scored_files.extend(folder.files(session));
                 continue;
             }
             (false, false) => pulled.unchanged += 1,
