@@ -152,7 +152,7 @@ fn labels(context: &Context<'_>, args: &LangfuseLabels) -> Result<Exit, Failure>
             let _ = writeln!(out, "{}", line(&label.session));
         }
         // The day is enough here; --json has the moment.
-        let at = label.at.map(|at| at.to_string().chars().take(10).collect()).unwrap_or_else(|| " ".repeat(10));
+        let at = label.at.map_or_else(|| " ".repeat(10), |at| at.to_string().chars().take(10).collect());
         let who = label.who.as_deref().unwrap_or("(nobody named)");
         let text = format!("  {}  {}  {at}  {}", left(&label.name, 20), left(&line(&value), 10), line(who));
         let _ = writeln!(out, "{}", fit(&text, context.screen.width));
