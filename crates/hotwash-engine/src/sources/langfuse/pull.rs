@@ -158,10 +158,12 @@ impl Listed {
     }
 }
 
-/// What is noted beside a file: up to where it was pulled, and when.
+/// What is noted beside a file: up to where it was pulled, when its last turn had ended, and when it was pulled.
 #[derive(Deserialize, Serialize)]
 struct Note {
     newest: i64,
+    #[serde(default)]
+    ended: i64,
     pulled: i64,
 }
 
@@ -185,7 +187,7 @@ pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Arou
         let note = if here && file.exists() { noted(&folder.note(session)) } else { None };
         let current = note.as_ref().is_some_and(|note| note.is_current(of));
         // One that has gone on since it was pulled here is as new as one that never was.
-        let is_new = known == Known::Unscored || note.is_none_or(|note| note.newest < of.newest);
+        let is_new = known == Known::Unscored || note.is_none_or(|note| note.ended < of.ended);
         match known {
             Known::Forgotten => pulled.forgotten += 1,
             Known::OnDisk => pulled.on_disk += 1,
@@ -378,7 +380,7 @@ fn some(
         pulled.rows += collected.len() as u64;
         pulled.strange += collected.strange;
         let changed = collected.keep()?;
-        let note = Note { newest: listed.newest, pulled: client.now().0 };
+        let note = Note { newest: listed.newest, ended: listed.ended, pulled: client.now().0 };
         fs::write(folder.note(session), serde_json::to_vec(&note).unwrap_or_default())?;
         match (changed, *scored && !wanted.rescore) {
             (false, true) => {
