@@ -271,8 +271,8 @@ Examples:
   hotwash langfuse labels --json          what people say of sessions there
   hotwash langfuse dataset                the same as a dataset of ground truth
 
-Only redacted words leave this machine, nothing of projects that opted out, and every request is in the
-log of what was sent. More in docs/langfuse.md.")]
+Only redacted words leave this machine, nothing of projects that opted out, and
+every request is in the log of what was sent. More in docs/langfuse.md.")]
 pub(crate) struct Langfuse {
     #[command(flatten)]
     pub(crate) access: LangfuseAccess,
@@ -336,6 +336,9 @@ pub(crate) struct LangfusePush {
     /// Replace verdicts that are newer there
     #[arg(long)]
     pub(crate) force: bool,
+    /// Say what would be written, and write nothing; what is there is read
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,16 +6,21 @@ use crate::errors::{Exit, Failure};
 use crate::judge::world;
 use crate::proxy::proxy;
 use crate::run::Run;
-use crate::screen;
-use crate::screen::numbers::count;
+use crate::screen::numbers::{count, grouped};
+use crate::screen::progress::SessionsBar;
+use crate::screen::text::{fit, left, line, wrap};
+use crate::screen::{self, Screen};
 use crate::sharing::Sharing;
-use hotwash_engine::langfuse::{Client, Config, LangfuseError};
+use hotwash_core::sessions::SessionId;
+use hotwash_engine::langfuse::{Client, Config, LangfuseError, NewScore, Subject};
 use hotwash_engine::sinks::langfuse::config::Became;
 use hotwash_engine::sinks::langfuse::push::{self, Lost, Options, Report};
+use hotwash_engine::sinks::langfuse::scored;
 use hotwash_engine::sinks::langfuse::target::{Attach, Targets};
 use hotwash_engine::stores::Row;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Connects to the project of the settings.
@@ -66,7 +71,8 @@ impl Sink {
         if run.settings.judge.value.is_empty() {
             return Ok(Vec::new());
         }
-        let scored = push::scored(&self.client, rows, &run.rubric).map_err(failure)?;
+        let targets = Targets::of(&run.store)?;
+        let scored = scored::judged(&self.client, rows, &targets, &run.rubric).map_err(failure)?;
         // Those judged here are known here, and cost nothing to look at again.
         let elsewhere = |row: &&Row| row.judged.is_none() && scored.contains(&row.session.id);
         let skipped = rows.iter().filter(elsewhere).count() as u64;
@@ -79,10 +85,19 @@ impl Sink {
 
     /// Writes grades, and says what became of them.
     pub(crate) fn push(&self, context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Result<Exit, Failure> {
-        let (report, opted_out) = push(context, &self.client, run, rows, self.attaching, false)?;
-        screen::stderr(&told(&report, opted_out));
+        let how = How { attaching: self.attaching, force: false, dry_run: false };
+        let (report, opted_out) = push(context, &self.client, run, rows, how)?;
+        screen::stderr(&told(&report, opted_out, &context.screen));
         Ok(exit(&report))
     }
+}
+
+/// How grades are written.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    pub(crate) attaching: Attaching,
+    pub(crate) force: bool,
+    pub(crate) dry_run: bool,
 }
 
 /// Writes the grades of the sessions that may leave, and counts those that may not.
@@ -91,8 +106,7 @@ pub(crate) fn push(
     client: &Client,
     run: &Run<'_>,
     rows: &[Row],
-    attaching: Attaching,
-    force: bool,
+    How { attaching, force, dry_run }: How,
 ) -> Result<(Report, u64), Failure> {
     let sharing = Sharing::new(context, &run.rules);
     let allowed: Vec<Row> = rows.iter().filter(|row| sharing.allows(row)).cloned().collect();
@@ -100,6 +114,7 @@ pub(crate) fn push(
         return Ok((Report::default(), rows.len() as u64));
     }
     let targets = Targets::of(&run.store)?;
+    let bar = SessionsBar::new("pushing");
     let options = Options {
         rubric: &run.rubric,
         rules: &run.rules,
@@ -110,9 +125,12 @@ pub(crate) fn push(
         }),
         prism: attaching.prism,
         force,
-        progress: &|_| {},
+        dry_run,
+        progress: &|done| bar.tell(done as usize, allowed.len()),
     };
-    let report = push::push(client, &allowed, &options).map_err(failure)?;
+    let report = push::push(client, &allowed, &options);
+    bar.clear();
+    let report = report.map_err(failure)?;
     Ok((report, (rows.len() - allowed.len()) as u64))
 }
 
@@ -122,27 +140,28 @@ pub(crate) fn exit(report: &Report) -> Exit {
 }
 
 /// What became of a push, in words.
-pub(crate) fn told(report: &Report, opted_out: u64) -> String {
-    let Report { sessions, wanted, unchanged, written, newer_there, removed, .. } = report;
-    let mut line = format!(
-        "Langfuse: {} of {}: {written} written, {unchanged} unchanged",
-        count(*wanted, "score"),
-        count(*sessions, "session")
-    );
-    for (n, what) in [(*newer_there, "newer there"), (*removed, "deleted")] {
+pub(crate) fn told(report: &Report, opted_out: u64, screen: &Screen) -> String {
+    let Report { sessions, wanted, unchanged, written, newer_there, removed, to_write, to_remove, .. } = report;
+    let (scores, sessions) = (count(*wanted, "score"), count(*sessions, "session"));
+    let same = grouped(*unchanged);
+    let mut line = match to_write.len() as u64 {
+        0 => format!("Langfuse: {scores} of {sessions}: {} written, {same} unchanged", grouped(*written)),
+        n => format!("Langfuse: {scores} of {sessions}: {} would be written, {same} unchanged", grouped(n)),
+    };
+    for (n, what) in [(*newer_there, "newer there"), (*removed, "deleted"), (*to_remove, "would be deleted")] {
         if n > 0 {
-            line = format!("{line}, {n} {what}");
+            line = format!("{line}, {} {what}", grouped(n));
         }
     }
     let mut lines = vec![line];
     for (n, what) in [
-        (opted_out, "opted out, and did not leave"),
+        (opted_out, "left out: opted out"),
         (report.ungraded, "not graded by this rubric"),
         (report.without_target, "nothing of Langfuse's"),
-        (report.without_trace, "part of a session there, and have no trace there: their scores are on the session"),
+        (report.without_trace, "without a trace there to be attached to: the scores are on the session"),
     ] {
         if n > 0 {
-            lines.push(format!("{}: {what}", count(n, "session")));
+            lines.push(format!("{} {what}", count(n, "session")));
         }
     }
     for config in &report.configs {
@@ -161,7 +180,42 @@ pub(crate) fn told(report: &Report, opted_out: u64) -> String {
     if !report.is_complete() {
         lines.push("run it again: what arrived stays, and nothing is written twice".into());
     }
-    lines.join("\n") + "\n"
+    let wrapped = |line: &String| wrap(line, screen.width - 2).join("\n  ") + "\n";
+    lines.iter().map(wrapped).collect()
+}
+
+/// What would be written, a line for each score.
+pub(crate) fn drafts(report: &Report, screen: &Screen) -> String {
+    let mut out = String::new();
+    for (session, score) in &report.to_write {
+        let value = score.value.json();
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let on = on(&score.subject);
+        let on = format!("{} {}", on["kind"].as_str().unwrap_or_default(), on["id"].as_str().unwrap_or_default());
+        let text = format!("{}  {}  {}  {}", session.short(), left(&score.name, 20), left(&value, 9), line(&on));
+        let _ = writeln!(out, "{}", fit(&text, screen.width));
+    }
+    out
+}
+
+/// The same for programs.
+fn draft((session, score): &(SessionId, NewScore)) -> Value {
+    json!({
+        "session": session, "id": score.id, "score": score.name, "value": score.value.json(),
+        "type": score.value.data_type(), "on": on(&score.subject), "environment": score.environment,
+        "comment": score.comment, "metadata": score.metadata,
+    })
+}
+
+/// What a score is about, for programs.
+pub(crate) fn on(subject: &Subject) -> Value {
+    let (kind, id) = match subject {
+        Subject::Session(id) => ("session", id.as_str()),
+        Subject::Trace(id) => ("trace", id.as_str()),
+        Subject::Observation { id, .. } => ("observation", id.as_str()),
+        Subject::Other => ("other", ""),
+    };
+    json!({ "kind": kind, "id": id })
 }
 
 fn by_reason(lost: &[Lost]) -> BTreeMap<&str, u64> {
@@ -188,6 +242,8 @@ pub(crate) fn shape(report: &Report, opted_out: u64) -> Value {
         "written": report.written,
         "newer_there": report.newer_there,
         "removed": report.removed,
+        "would_write": report.to_write.iter().map(draft).collect::<Vec<_>>(),
+        "would_remove": report.to_remove,
         "refused": lost(&report.refused),
         "dropped": lost(&report.dropped),
         "not_removed": lost(&report.not_removed),

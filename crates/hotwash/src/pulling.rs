@@ -6,18 +6,21 @@ use crate::errors::{Exit, Failure};
 use crate::langfuse;
 use crate::machine::{self, NewKey};
 use crate::run::now_ns;
-use crate::screen;
-use crate::screen::numbers::count;
-use crate::screen::progress::PullingBar;
+use crate::screen::numbers::{count, grouped};
+use crate::screen::progress::SessionsBar;
+use crate::screen::text::wrap;
+use crate::screen::{self, Screen};
 use crate::window::back_from_now;
 use hotwash_core::redaction::redact;
+use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::Timestamp;
 use hotwash_engine::langfuse::Window;
+use hotwash_engine::sinks::langfuse::scored::Scored;
 use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::langfuse::ENDING;
 use hotwash_engine::sources::langfuse::keep::Folder;
 use hotwash_engine::sources::langfuse::pull::{self, Around, Known, PullError, Pulled, Wanted};
-use hotwash_engine::stores::{Role, Store, StoreError};
+use hotwash_engine::stores::{Query, Role, Store, StoreError};
 use std::collections::{HashMap, HashSet};
 
 /// How many sessions that could not be pulled are named.
@@ -35,6 +38,7 @@ pub(crate) fn pull(context: &Context<'_>, args: &Score) -> Result<Pulled, Failur
             Failure::new("--example is the bundled week, and a source was given too").hint("leave one of the two out")
         );
     }
+    let rubric = crate::run::rubric(&settings.rubric.value)?;
     let client = langfuse::connect(context)?;
     let now = Timestamp(now_ns() / 1_000_000);
     let from = back_from_now(&settings.since.value, now, &screen.clock)?;
@@ -42,7 +46,7 @@ pub(crate) fn pull(context: &Context<'_>, args: &Score) -> Result<Pulled, Failur
     let store = std::path::absolute(&store).unwrap_or(store);
     let folder = Folder::beside(&store, client.host(), &client.project().id);
     folder.tidy(now);
-    let before = Before::of(context)?;
+    let before = Before::of(context, &rubric)?;
     let Pulling { user, tag, environment, session, min_traces, sample, rescore } = &args.pulling;
     let wanted = Wanted {
         window: Window { from, to: Timestamp(now.0 + AHEAD_MS) },
@@ -55,10 +59,14 @@ pub(crate) fn pull(context: &Context<'_>, args: &Score) -> Result<Pulled, Failur
         sample: *sample,
         rescore: *rescore,
     };
-    let bar = PullingBar::new();
+    let bar = SessionsBar::new("pulling");
+    let models = !settings.judge.value.is_empty();
     let around = Around {
         known: &|session, file| before.knows(session, &file.to_string_lossy()),
-        already_scored: &|_| false,
+        already_scored: &|seen| {
+            let scored = Scored::read(&client, &rubric, models, wanted.window, seen)?;
+            Ok(seen.iter().map(|seen| scored.covers(seen)).collect())
+        },
         progress: &|done, of| bar.tell(done, of),
     };
     let pulled = pull::pull(&client, &folder, &wanted, &around);
@@ -67,7 +75,7 @@ pub(crate) fn pull(context: &Context<'_>, args: &Score) -> Result<Pulled, Failur
         PullError::Langfuse(error) => langfuse::failure(error),
         PullError::Disk(_) => Failure::new(error.to_string()),
     })?;
-    screen::stderr(&told(&pulled));
+    screen::stderr(&told(&pulled, screen));
     Ok(pulled)
 }
 
@@ -76,19 +84,22 @@ pub(crate) fn pull(context: &Context<'_>, args: &Score) -> Result<Pulled, Failur
 struct Before {
     on_disk: HashSet<String>,
     pulled: HashMap<String, Role>,
+    /// Files with a session that the judge at hand has not scored.
+    unscored: HashSet<String>,
 }
 
 impl Before {
-    fn of(context: &Context<'_>) -> Result<Before, Failure> {
+    fn of(context: &Context<'_>, rubric: &Rubric) -> Result<Before, Failure> {
         let rules = machine::rules(context.env, &context.settings.store.value, NewKey::Keep);
         let store = match Store::open(&context.settings.store.value, rules) {
             Err(error) if error.only_writing_fails() => return Ok(Before::default()),
             store => store?,
         };
-        Ok(Before::in_store(&store)?)
+        Ok(Before::in_store(&store, rubric, !context.settings.judge.value.is_empty())?)
     }
 
-    fn in_store(store: &Store) -> Result<Before, StoreError> {
+    /// Where a model is to judge, what the offline judge said does not count.
+    fn in_store(store: &Store, rubric: &Rubric, models: bool) -> Result<Before, StoreError> {
         let (on_disk, _) = store.recorded_besides(ENDING)?;
         let mut pulled = HashMap::new();
         store.each_file(|path, _, _, role| {
@@ -96,13 +107,18 @@ impl Before {
                 pulled.insert(path.to_owned(), role);
             }
         })?;
-        Ok(Before { on_disk, pulled })
+        let query = Query { without_facts: true, rubric_hash: rubric.hash(), ..Query::default() };
+        let rows = store.sessions(&query)?.into_iter().filter(|row| pulled.contains_key(&row.path));
+        let unscored = rows.filter(|row| row.grade.is_none() || (models && row.judged.is_none()));
+        let unscored = unscored.map(|row| row.path).collect();
+        Ok(Before { on_disk, pulled, unscored })
     }
 
     fn knows(&self, session: &str, file: &str) -> Known {
         match self.pulled.get(file) {
             Some(Role::Forgotten) => Known::Forgotten,
             _ if self.on_disk.contains(session) => Known::OnDisk,
+            Some(_) if self.unscored.contains(file) => Known::Unscored,
             Some(_) => Known::Here,
             None => Known::No,
         }
@@ -110,24 +126,26 @@ impl Before {
 }
 
 /// What became of the sessions that Langfuse has, in words.
-fn told(pulled: &Pulled) -> String {
+fn told(pulled: &Pulled, screen: &Screen) -> String {
     let became = [
         (pulled.pulled, "pulled"),
         (pulled.unchanged, "as they were"),
         (pulled.scored, "scored before (--rescore grades them again)"),
+        (pulled.scored_elsewhere, "scored from another machine (--rescore grades them here too)"),
         (pulled.too_small, "with too few traces (--min-traces)"),
         (pulled.on_disk, "on this machine already"),
         (pulled.forgotten, "forgotten"),
         (pulled.left_out, "not in the sample"),
         (pulled.failed.len(), "failed"),
     ];
-    let became = became.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let became = became.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", grouped(*n as u64)));
     let became = became.collect::<Vec<_>>().join(", ");
     let listed = count(pulled.listed as u64, "session");
-    match became.as_str() {
-        "" => format!("{listed} in Langfuse\n"),
-        became => format!("{listed} in Langfuse: {became}\n"),
-    }
+    let told = match became.as_str() {
+        "" => format!("{listed} in Langfuse"),
+        became => format!("{listed} in Langfuse: {became}"),
+    };
+    wrap(&told, screen.width - 2).join("\n  ") + "\n"
 }
 
 /// Says what could not be pulled, and what the exit code is.

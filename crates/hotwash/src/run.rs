@@ -62,6 +62,8 @@ pub(crate) struct Run<'a> {
     pub(crate) not_kept: Option<String>,
     /// Who was sent something of it.
     pub(crate) sent_to: Vec<String>,
+    /// The sessions come from Langfuse.
+    pub(crate) pulled: bool,
     place: Option<Place>,
     topics: OnceCell<HashMap<SessionId, Topic>>,
 }
@@ -159,6 +161,7 @@ impl<'a> Run<'a> {
             paths: None,
             not_kept: None,
             sent_to: Vec::new(),
+            pulled: false,
             place: None,
             topics: OnceCell::new(),
         }

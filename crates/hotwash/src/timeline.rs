@@ -100,6 +100,8 @@ fn aside(turns: &mut Vec<Turn>, event: &Event<'_>, rules: &Rules) {
             let mut words = word(prompt.words, rules);
             if prompt.images > 0 {
                 words = format!("[{} image(s)] {words}", prompt.images);
+            } else if words.is_empty() {
+                words = "[not recorded]".into();
             }
             turns.push(Turn { prompt: Some(step(What::Said("you", words))), steps: Vec::new() });
         }

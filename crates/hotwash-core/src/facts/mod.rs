@@ -220,6 +220,9 @@ impl Ledger {
     pub fn finish(&self, prices: &Prices) -> Facts {
         let mut facts = self.folds.finish(prices);
         settle::settle(&mut facts, self.last_answer().as_deref());
+        if !facts.knows("cost_usd") {
+            facts.tokens.cost_usd.lose();
+        }
         facts
     }
 

@@ -80,6 +80,13 @@ impl Cost {
         self.unpriced.is_empty().then(|| self.known.dollars())
     }
 
+    /// Says that a part was not recorded: what is known is the least it can be.
+    pub(super) fn lose(&mut self) {
+        if self.unpriced.is_empty() {
+            self.unpriced.push("unknown".into());
+        }
+    }
+
     /// Adds another.
     pub fn add(&mut self, other: &Cost) {
         self.known = self.known.plus(other.known);

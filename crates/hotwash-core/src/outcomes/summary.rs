@@ -73,12 +73,17 @@ fn done(out: &mut String, facts: &Facts) {
     out.push_str("In ");
     count(out, facts.prompts.turns, "turn");
     match edits.files_edited {
+        // What was not recorded is not nothing.
+        _ if !facts.knows("files_edited") => {}
         0 if facts.goal.changed_by_other_means.is_empty() => out.push_str(", nothing changed"),
         0 => out.push_str(", no file changed by a file tool"),
         files => {
             out.push_str(", ");
             count(out, files, "file");
-            let _ = write!(out, " changed (+{} −{})", edits.lines_added, edits.lines_removed);
+            out.push_str(" changed");
+            if facts.knows("lines_added") && facts.knows("lines_removed") {
+                let _ = write!(out, " (+{} −{})", edits.lines_added, edits.lines_removed);
+            }
         }
     }
     out.push_str(match facts.verification.verified {

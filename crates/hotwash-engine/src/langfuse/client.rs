@@ -156,6 +156,10 @@ impl Client {
         let (health, date): (Health, _) = self.ask_dated(Method::Get, "/health", None)?;
         self.answers = true;
         self.version = crate::net::http::shown(&health.version);
+        if ["0", "1", "2"].contains(&self.version.split('.').next().unwrap_or_default()) {
+            let words = format!("{} is Langfuse {}, which is too old", self.server.host(), self.version);
+            return Err(LangfuseError::new(Failing::NotThere, words).with_hint("update it to Langfuse 3.53 or later"));
+        }
         self.ahead_ms = date.map(|date| date.0 - self.now().0);
         let projects: Listed<Project> = self.get("/projects")?;
         self.project = projects.data.into_iter().next().ok_or_else(|| {

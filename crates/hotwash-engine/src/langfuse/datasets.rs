@@ -35,6 +35,12 @@ impl Client {
         self.send::<Value>(Method::Post, "/v2/datasets", Some(body.as_bytes())).map(|_| ())
     }
 
+    /// Whether datasets may be read.
+    pub(crate) fn has_datasets(&self) -> Result<(), LangfuseError> {
+        let query = Query::default().with("page", "1").with("limit", "1");
+        self.get::<Value>(&query.after("/v2/datasets")).map(|_| ())
+    }
+
     /// The items of a dataset; none where there is no such dataset.
     pub fn dataset_items(&self, dataset: &str) -> Result<Vec<DatasetItem>, LangfuseError> {
         let mut all = Vec::new();

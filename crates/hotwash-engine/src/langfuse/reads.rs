@@ -117,8 +117,15 @@ pub struct TraceQuery<'a> {
     pub user: Option<&'a str>,
     /// Only those of one of these environments; of any, if empty.
     pub environments: &'a [String],
-    /// Only those with all of these tags.
-    pub tags: &'a [String],
+    /// Only those with this tag.
+    pub tag: Option<&'a str>,
+}
+
+impl<'a> TraceQuery<'a> {
+    /// Everything of a stretch of time.
+    pub fn new(window: Window, fields: &'a str) -> TraceQuery<'a> {
+        TraceQuery { window, fields, page: 100, session: None, user: None, environments: &[], tag: None }
+    }
 }
 
 impl Client {
@@ -143,12 +150,10 @@ impl Client {
             .with("fields", wanted.fields)
             .with("orderBy", "timestamp.desc")
             .with_some("sessionId", wanted.session)
-            .with_some("userId", wanted.user);
+            .with_some("userId", wanted.user)
+            .with_some("tags", wanted.tag);
         for environment in wanted.environments {
             query = query.with("environment", environment);
-        }
-        for tag in wanted.tags {
-            query = query.with("tags", tag);
         }
         self.rows(("/traces", &query), Paging::Number, wanted.page.min(100), Kind::Trace, each)
     }
@@ -157,23 +162,15 @@ impl Client {
     pub fn legacy_observations(
         &self,
         trace: &str,
+        window: Window,
         page: u64,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> Result<(), LangfuseError> {
-        let query = Query::default().with("traceId", trace);
+        let query = Query::default()
+            .with("traceId", trace)
+            .with("fromStartTime", window.from.to_string())
+            .with("toStartTime", window.to.to_string());
         self.rows(("/observations", &query), Paging::Number, page.min(100), Kind::Observation, each)
-    }
-
-    /// Sessions of a stretch of time, from a server with the older reads. The time is that of their first arrival at
-    /// the server, not that of what is in them.
-    pub fn legacy_sessions(
-        &self,
-        window: Window,
-        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-    ) -> Result<(), LangfuseError> {
-        let query =
-            Query::default().with("fromTimestamp", window.from.to_string()).with("toTimestamp", window.to.to_string());
-        self.rows(("/sessions", &query), Paging::Number, 100, Kind::Session, each)
     }
 
     /// One trace with its observations and scores, from a server with the older reads; none where it is not there.

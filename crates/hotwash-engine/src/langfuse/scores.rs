@@ -79,6 +79,8 @@ pub struct NewScore {
     pub comment: Option<String>,
     /// Where it comes from. Keys that were there before stay, so every key is named every time.
     pub metadata: Value,
+    /// The environment of what it is about; none for the server's default.
+    pub environment: Option<String>,
     /// Of two under one id the later one counts.
     pub at: Timestamp,
 }
@@ -97,6 +99,9 @@ impl NewScore {
         }
         if let Some(config) = &self.config {
             body["configId"] = json!(config);
+        }
+        if let Some(environment) = &self.environment {
+            body["environment"] = json!(environment);
         }
         body
     }
@@ -357,9 +362,36 @@ impl Client {
 
     /// Scores that people gave in a stretch of time.
     pub fn human_scores(&self, window: Window, each: &mut dyn FnMut(StoredScore)) -> Result<(), LangfuseError> {
-        let query =
-            Query::default().with("fromTimestamp", window.from.to_string()).with("toTimestamp", window.to.to_string());
-        self.scores(query, ("source", "source", "ANNOTATION"), each)
+        self.scores(within(window), ("source", "source", "ANNOTATION"), each)
+    }
+
+    /// Scores of one name that programs gave in a stretch of time.
+    pub fn scores_named(
+        &self,
+        name: &str,
+        window: Window,
+        each: &mut dyn FnMut(StoredScore),
+    ) -> Result<(), LangfuseError> {
+        self.scores(within(window).with("source", "API"), ("name", "name", name), each)
+    }
+
+    /// Scores that programs gave to these sessions in a stretch of time.
+    pub fn scores_of_sessions(
+        &self,
+        sessions: &[&str],
+        window: Window,
+        each: &mut dyn FnMut(StoredScore),
+    ) -> Result<(), LangfuseError> {
+        let query = || within(window).with("source", "API");
+        if !self.older_scores.load(Ordering::Relaxed) {
+            let list = sessions.join(",");
+            self.scores(query(), ("sessionId", "sessionId", &list), each)?;
+            if !self.older_scores.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+        // The older reads take one at a time.
+        sessions.iter().try_for_each(|session| self.scores(query(), ("sessionId", "sessionId", session), each))
     }
 
     /// Goes through scores; `by` is how the newer and the older reads call a parameter, and its value.
@@ -394,6 +426,11 @@ impl Client {
             done => done.map(|_| ()),
         }
     }
+}
+
+/// By a score's own time.
+fn within(window: Window) -> Query {
+    Query::default().with("fromTimestamp", window.from.to_string()).with("toTimestamp", window.to.to_string())
 }
 
 /// How many of these go into one request.

@@ -51,8 +51,7 @@ fn ids(client: &Client, old: bool) -> Result<Vec<usize>, super::LangfuseError> {
         ControlFlow::Continue(())
     };
     if old {
-        let query =
-            TraceQuery { window, fields: "core", page: 100, session: None, user: None, environments: &[], tags: &[] };
+        let query = TraceQuery::new(window, "core");
         client.legacy_traces(&query, &mut see)?;
     } else {
         client.observations(&ObservationQuery::new(window, "core"), &mut see)?;

@@ -12,7 +12,7 @@ pub struct Row {
     pub id: String,
     /// The trace it belongs to; a trace's own id.
     pub trace: Option<String>,
-    /// The session it belongs to; a session's own id.
+    /// The session it belongs to.
     pub session: Option<String>,
     /// When it began.
     pub at: Option<Timestamp>,
@@ -25,7 +25,6 @@ pub struct Row {
 pub(super) enum Kind {
     Observation,
     Trace,
-    Session,
 }
 
 #[derive(Deserialize)]
@@ -36,7 +35,6 @@ struct Head {
     session_id: Option<String>,
     start_time: Option<String>,
     timestamp: Option<String>,
-    created_at: Option<String>,
 }
 
 impl Row {
@@ -46,7 +44,6 @@ impl Row {
         let (trace, session, at) = match kind {
             Kind::Observation => (head.trace_id, head.session_id, head.start_time),
             Kind::Trace => (Some(head.id.clone()), head.session_id, head.timestamp),
-            Kind::Session => (None, Some(head.id.clone()), head.created_at),
         };
         // What is absent is mostly an empty text.
         let some = |text: Option<String>| text.filter(|text| !text.is_empty());
@@ -145,6 +142,6 @@ mod tests {
         let row =
             Row::read(raw(r#"{"id":"t","sessionId":"s","timestamp":"2026-11-15T19:00:00Z"}"#), Kind::Trace).unwrap();
         assert_eq!((row.trace.as_deref(), row.session.as_deref()), (Some("t"), Some("s")));
-        assert!(Row::read(raw("{}"), Kind::Session).is_none());
+        assert!(Row::read(raw("{}"), Kind::Trace).is_none());
     }
 }

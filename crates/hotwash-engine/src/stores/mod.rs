@@ -144,6 +144,8 @@ pub struct Judged {
     pub id: SessionId,
     /// The working directory.
     pub project: Redacted<String>,
+    /// Its transcript's path.
+    pub path: String,
     /// The model that answered first.
     pub model: String,
     /// Its first moment.

@@ -77,6 +77,8 @@ fn csv(rows: &[Row], run: &Run<'_>) -> String {
             _ => Default::default(),
         };
         let tokens = &facts.tokens.tokens;
+        // What the recording lost is not 0.
+        let known = |fact: &str, n: u64| if facts.knows(fact) { n.to_string() } else { String::new() };
         let fields = vec![
             session.id.to_string(),
             session.kind.name().to_owned(),
@@ -88,17 +90,17 @@ fn csv(rows: &[Row], run: &Run<'_>) -> String {
             tier,
             process_only,
             facts.pace.active_seconds.to_string(),
-            facts.prompts.turns.to_string(),
-            facts.tools.tool_calls.to_string(),
-            facts.tools.tool_errors.count().to_string(),
-            facts.edits.files_edited.to_string(),
-            facts.edits.lines_added.to_string(),
-            facts.edits.lines_removed.to_string(),
+            known("turns", facts.prompts.turns),
+            known("tool_calls", facts.tools.tool_calls),
+            known("tool_errors", facts.tools.tool_errors.count()),
+            known("files_edited", facts.edits.files_edited),
+            known("lines_added", facts.edits.lines_added),
+            known("lines_removed", facts.edits.lines_removed),
             facts.verification.verified.map(|yes| yes.to_string()).unwrap_or_default(),
-            tokens.input.to_string(),
-            tokens.cache_creation.to_string(),
-            tokens.cache_read.to_string(),
-            tokens.output.to_string(),
+            known("tokens", tokens.input),
+            known("tokens", tokens.cache_creation),
+            known("tokens", tokens.cache_read),
+            known("tokens", tokens.output),
             dollars(&facts.tokens.cost_usd),
             dollars(&row.with_subagents.cost),
             row.with_subagents.subagents.to_string(),

@@ -8,15 +8,15 @@ use crate::machine::{self, NewKey};
 use crate::run::{Run, now_ns};
 use crate::screen::numbers::count;
 use crate::screen::stdout;
-use crate::screen::text::left;
+use crate::screen::text::{fit, left, line, wrap_indented};
 use crate::shapes;
 use crate::sharing::Sharing;
 use crate::window::back_from_now;
 use hotwash_core::redaction::Redacted;
 use hotwash_core::sessions::Timestamp;
-use hotwash_engine::langfuse::{Client, Subject, Window};
+use hotwash_engine::langfuse::{Client, Window};
 use hotwash_engine::sinks::langfuse::config::{self, Became, May, Settled};
-use hotwash_engine::sinks::langfuse::dataset;
+use hotwash_engine::sinks::langfuse::dataset::{self, Report};
 use hotwash_engine::sinks::langfuse::doctor::{self, State};
 use hotwash_engine::sinks::langfuse::labels::{self, Label, Labels};
 use serde_json::{Value, json};
@@ -53,14 +53,15 @@ fn setup(context: &Context<'_>, force: bool, prism: bool, as_json: bool) -> Resu
         let mut out = format!("{}, project {}, rubric {}\n", client.host(), client.project().name, rubric.id());
         for config in &settled {
             let (what, how) = config_words(&config.became);
-            let _ = write!(out, "  {}  {what}", left(&config.wanted.name, 20));
+            let mut words = what.to_owned();
             if !how.is_empty() {
-                let _ = write!(out, ": {}", how.join("; "));
+                let _ = write!(words, ": {}", how.join("; "));
             }
             if config.twins > 0 {
-                let _ = write!(out, " ({} of that name beside it)", config.twins);
+                let _ = write!(words, " ({} of that name beside it)", config.twins);
             }
-            out.push('\n');
+            let words = wrap_indented(&words, context.screen.width, 24);
+            let _ = writeln!(out, "  {}  {words}", left(&config.wanted.name, 20));
         }
         if differ {
             out.push_str("\nThose that differ were left alone. --force changes them.\n");
@@ -106,13 +107,17 @@ fn push(context: &Context<'_>, args: &LangfusePush) -> Result<Exit, Failure> {
             .hint("`hotwash score` grades what is new; --since all takes every session"));
     }
     let client = connect(context)?;
-    let (report, opted_out) = langfuse::push(context, &client, &run, &rows, args.attaching, args.force)?;
+    let how = langfuse::How { attaching: args.attaching, force: args.force, dry_run: args.dry_run };
+    let (report, opted_out) = langfuse::push(context, &client, &run, &rows, how)?;
     if args.json {
         let mut document = langfuse::shape(&report, opted_out);
+        document["dry_run"] = json!(args.dry_run);
         document["version"] = json!(shapes::VERSION);
         stdout(&shapes::document(&document))?;
     } else {
-        stdout(&langfuse::told(&report, opted_out))?;
+        let drafts = if args.dry_run { langfuse::drafts(&report, &context.screen) } else { String::new() };
+        let told = langfuse::told(&report, opted_out, &context.screen);
+        if drafts.is_empty() { stdout(&told)? } else { context.screen.page(&format!("{drafts}\n{told}"))? }
     }
     Ok(langfuse::exit(&report))
 }
@@ -138,16 +143,22 @@ fn labels(context: &Context<'_>, args: &LangfuseLabels) -> Result<Exit, Failure>
         stdout(&shapes::document(&document))?;
         return Ok(Exit::Done);
     }
-    let mut out = String::new();
+    let (mut out, mut session) = (String::new(), None);
     for label in &labels.all {
         let value = label.value.json();
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let at = label.at.map(|at| at.to_string()).unwrap_or_default();
+        if session != Some(&label.session) {
+            session = Some(&label.session);
+            let _ = writeln!(out, "{}", line(&label.session));
+        }
+        // The day is enough here; --json has the moment.
+        let at = label.at.map_or_else(|| " ".repeat(10), |at| at.to_string().chars().take(10).collect());
         let who = label.who.as_deref().unwrap_or("(nobody named)");
-        let _ =
-            writeln!(out, "{}  {}  {}  {at}  {who}", left(&label.session, 36), left(&label.name, 20), left(&value, 10));
+        let text = format!("  {}  {}  {at}  {}", left(&label.name, 20), left(&line(&value), 10), line(who));
+        let _ = writeln!(out, "{}", fit(&text, context.screen.width));
     }
-    let _ = writeln!(out, "{}{}", count(labels.all.len() as u64, "label"), left_out(&labels));
+    let words = format!("{}{}", count(labels.all.len() as u64, "label"), left_out(&labels));
+    let _ = writeln!(out, "{}", wrap_indented(&words, context.screen.width, 2));
     context.screen.page(&out)?;
     Ok(Exit::Done)
 }
@@ -164,16 +175,10 @@ fn left_out(labels: &Labels) -> String {
 }
 
 fn label_shape(label: &Label) -> Value {
-    let (kind, id) = match &label.subject {
-        Subject::Session(id) => ("session", id.as_str()),
-        Subject::Trace(id) => ("trace", id.as_str()),
-        Subject::Observation { id, .. } => ("observation", id.as_str()),
-        Subject::Other => ("other", ""),
-    };
     json!({
         "session": label.session, "name": label.name, "value": label.value.json(), "type": label.value.data_type(),
         "who": label.who, "at": shapes::moment(label.at), "comment": label.comment,
-        "on": { "kind": kind, "id": id }, "score": label.id,
+        "on": langfuse::on(&label.subject), "score": label.id,
     })
 }
 
@@ -198,12 +203,9 @@ fn dataset(context: &Context<'_>, args: &LangfuseLabels, name: &str) -> Result<E
         })))?;
     } else {
         let sessions = count(report.sessions, "labelled session");
-        stdout(&format!(
-            "{name}: {sessions}, {} written, {} unchanged{}\n",
-            report.written,
-            report.unchanged,
-            left_out(&labels)
-        ))?;
+        let Report { written, unchanged, .. } = report;
+        let words = format!("{name}: {sessions}, {written} written, {unchanged} unchanged{}", left_out(&labels));
+        stdout(&(wrap_indented(&words, context.screen.width, 2) + "\n"))?;
     }
     Ok(Exit::Done)
 }
@@ -224,9 +226,11 @@ fn doctor(context: &Context<'_>, as_json: bool) -> Result<Exit, Failure> {
     } else {
         let mut out = String::new();
         for check in &checks {
-            let _ = writeln!(out, "{}  {}  {}", left(word(check.state), 4), left(check.name, 10), check.words);
+            let wrapped = |text: &str| wrap_indented(text, context.screen.width, 19);
+            let words = wrapped(&check.words);
+            let _ = writeln!(out, "{}  {}  {words}", left(word(check.state), 4), left(check.name, 11));
             if let Some(hint) = &check.hint {
-                let _ = writeln!(out, "                  {hint}");
+                let _ = writeln!(out, "{}{}", " ".repeat(19), wrapped(hint));
             }
         }
         stdout(&out)?;

@@ -15,6 +15,8 @@ use hotwash_core::outcomes::{self, Goal};
 use hotwash_core::rework::repository;
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::Timestamp;
+use hotwash_engine::sources::Agent;
+use hotwash_engine::sources::langfuse::keep;
 use hotwash_engine::stores::{Judged, Query};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -107,11 +109,19 @@ fn grouped(judged: &[Judged], by: By, now: Timestamp) -> BTreeMap<String, Prism>
             By::Week => judged.to.map_or_else(|| "no date".into(), iso_week),
             By::Model if judged.model.is_empty() => "no model".into(),
             By::Model => judged.model.clone(),
-            By::Agent => "Claude Code".into(),
+            By::Agent => agent(&judged.path),
             By::Intent => judged.ruling.intent.name().into(),
         };
         (key, input(judged, now))
     }))
+}
+
+/// The agent that a transcript is of.
+fn agent(path: &str) -> String {
+    match Agent::of(path.as_ref()) {
+        Agent::ClaudeCode => "Claude Code".into(),
+        Agent::Langfuse => keep::recorded_by(path.as_ref()).unwrap_or_else(|| "unknown".into()),
+    }
 }
 
 /// "58 [47-68]", or a dash where nothing was decided.

@@ -11,7 +11,7 @@ use crate::run::{Input, Run};
 use crate::screen;
 use crate::screen::stdout;
 use crate::shapes;
-use hotwash_engine::stores::Row;
+use hotwash_engine::stores::{Query, Row};
 
 pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> {
     let pulled = args.source.map(|Source::Langfuse| pulling::pull(context, args)).transpose()?;
@@ -21,6 +21,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         None => Input::Paths(&args.paths),
     };
     let mut run = Run::new(&context.settings, context.env, input)?;
+    run.pulled = pulled.is_some();
     let screen = &context.screen;
     // Who names a subagent's transcript means it.
     let named = !args.paths.is_empty() && args.paths.iter().all(|path| !path.is_dir());
@@ -52,7 +53,14 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     }
     if let Some(sink) = &sink {
         run.sent_to.push("Langfuse".into());
-        exit = exit.and(sink.push(context, &run, &rows)?);
+        let mut pushed = rows.clone();
+        if let Some(pulled) = pulled.as_ref().filter(|pulled| !pulled.scored_files.is_empty()) {
+            // Who was stopped after grading and before all had arrived goes on here.
+            let paths = pulled.scored_files.iter().map(|path| path.to_string_lossy().into_owned());
+            let before = Query { paths: Some(paths.collect()), ..query.clone() };
+            pushed.extend(run.store.sessions(&before)?);
+        }
+        exit = exit.and(sink.push(context, &run, &pushed)?);
     }
     if args.json {
         // Session by session: a document of thousands would not fit beside itself in memory.

@@ -175,19 +175,30 @@ fn head(row: &Row, run: &Run<'_>, screen: &Screen, out: &mut String) -> Result<(
         ),
     );
     let (tools, edits) = (&facts.tools, &facts.edits);
+    // What the recording lost is not 0.
+    let known = |fact: &str, n: u64, one: &str| {
+        if facts.knows(fact) { count(n, one) } else { format!("unknown {one}s") }
+    };
+    let lines = if facts.knows("lines_added") && facts.knows("lines_removed") {
+        format!("+{} -{}", grouped(edits.lines_added), grouped(edits.lines_removed))
+    } else {
+        "(lines unknown)".to_owned()
+    };
     field(
         "work",
         format!(
-            "{}, {}, {}; {} +{} -{}",
-            count(facts.prompts.turns, "turn"),
-            count(tools.tool_calls, "tool call"),
-            count(tools.tool_errors.count(), "error"),
-            count(edits.files_edited, "file"),
-            grouped(edits.lines_added),
-            grouped(edits.lines_removed),
+            "{}, {}, {}; {} {lines}",
+            known("turns", facts.prompts.turns, "turn"),
+            known("tool_calls", tools.tool_calls, "tool call"),
+            known("tool_errors", tools.tool_errors.count(), "error"),
+            known("files_edited", edits.files_edited, "file"),
         ),
     );
+    let counted = facts.knows("tokens");
     let tokens = |tokens: &hotwash_core::facts::Tokens| {
+        if !counted {
+            return "tokens unknown".to_owned();
+        }
         let input = tokens.input + tokens.cache_creation + tokens.cache_read;
         format!("{} in ({} from cache), {} out", short(input), short(tokens.cache_read), short(tokens.output))
     };

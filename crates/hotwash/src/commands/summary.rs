@@ -83,7 +83,7 @@ pub(super) fn draw(
     graded.sort_by_key(|(row, thousandths)| (*thousandths, std::cmp::Reverse(row.session.to)));
     if graded.is_empty() {
         if suspected.is_empty() {
-            lines.push(nothing(rows, counts).into());
+            lines.push(nothing(run, rows, counts).into());
         }
         left_out(&suspected, screen, &mut lines);
     } else {
@@ -96,6 +96,7 @@ pub(super) fn draw(
     let mut bottom = vec![String::new()];
     bottom.extend(wrap(&format!("{}.", counts.words()), screen.width));
     let mut local = match &run.sent_to[..] {
+        [] if run.pulled => "From Langfuse, and nothing sent.".to_owned(),
         [] => "Local only.".to_owned(),
         some => format!("Sent to {}.", some.join(" and ")),
     };
@@ -113,9 +114,10 @@ pub(super) fn draw(
 }
 
 /// Why there is no grade to show.
-fn nothing(rows: &[Row], counts: &Counts) -> &'static str {
+fn nothing(run: &Run<'_>, rows: &[Row], counts: &Counts) -> &'static str {
     match (rows.is_empty(), counts.found) {
         (false, _) => "No session here has enough in it to be graded.",
+        (true, 0) if run.pulled => "Nothing in Langfuse is new.",
         (true, 0) => "There are no transcripts here; `hotwash doctor` says where they are looked for.",
         (true, _) => "No session is of this time and project; `--since all` looks at everything.",
     }

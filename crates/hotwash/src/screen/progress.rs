@@ -88,16 +88,17 @@ impl JudgingBar {
     }
 }
 
-/// How far pulling is: sessions done.
-pub(crate) struct PullingBar {
+/// How far something is that Langfuse takes part in: sessions done.
+pub(crate) struct SessionsBar {
+    doing: &'static str,
     bar: OnceLock<ProgressBar>,
     shown: bool,
 }
 
-impl PullingBar {
+impl SessionsBar {
     /// Shown where stderr is a terminal.
-    pub(crate) fn new() -> PullingBar {
-        PullingBar { bar: OnceLock::new(), shown: std::io::stderr().is_terminal() }
+    pub(crate) fn new(doing: &'static str) -> SessionsBar {
+        SessionsBar { doing, bar: OnceLock::new(), shown: std::io::stderr().is_terminal() }
     }
 
     /// Sessions done, and of how many.
@@ -107,9 +108,10 @@ impl PullingBar {
         }
         let bar = self.bar.get_or_init(|| {
             let bar = ProgressBar::with_draw_target(Some(of as u64), ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("pulling {wide_bar} {pos} of {len}") {
+            if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {pos} of {len}") {
                 bar.set_style(style.progress_chars("##."));
             }
+            bar.set_prefix(self.doing);
             bar
         });
         bar.set_position(done as u64);

@@ -34,21 +34,24 @@ pub(super) fn read(facts: &Facts, offline: &Offline, dimension: &Dimension) -> R
     }
     let failed = failed(facts).words("tool call", ("failed", "failed"));
     let in_a_row = match facts.tools.longest_error_streak {
-        0 | 1 => "once".to_owned(),
-        streak => format!("{} times", number(streak)),
+        _ if !facts.knows("longest_error_streak") => String::new(),
+        0 | 1 => ", the same one at most once in a row".to_owned(),
+        streak => format!(", the same one at most {} times in a row", number(streak)),
     };
     let left = match facts.ending.unresolved_errors.count() {
-        0 => "none was".to_owned(),
-        left => format!("{} {}", number(left), choose(left, ("was", "were"))),
+        _ if !facts.knows("unresolved_errors") => String::new(),
+        0 => ", and none was left standing at the end".to_owned(),
+        left => format!(", and {} {} left standing at the end", number(left), choose(left, ("was", "were"))),
     };
-    let reason = format!("{failed}, the same one at most {in_a_row} in a row, and {left} left standing at the end");
+    let reason = format!("{failed}{in_a_row}{left}");
     level(dimension, RECOVERED, vec![note("tool_errors", reason, &errors.0)], None)
 }
 
 fn streak(facts: &Facts, offline: &Offline, param: &'static str) -> Option<Item> {
     let streak = facts.tools.longest_error_streak;
     // One failure is no streak, whatever a rubric says.
-    (streak as f64 >= offline.get(param).max(2.0)).then(|| {
+    let counts = facts.knows("longest_error_streak") && streak as f64 >= offline.get(param).max(2.0);
+    counts.then(|| {
         let reason = format!("nearly the same call failed {} times in a row", number(streak));
         note("longest_error_streak", reason, &facts.tools.retries.0)
     })
@@ -63,7 +66,8 @@ fn often(facts: &Facts, offline: &Offline) -> Option<Item> {
 fn unresolved(facts: &Facts, offline: &Offline) -> Option<Item> {
     let left = &facts.ending.unresolved_errors;
     let share = Share::new(left.count(), facts.tools.tool_errors.count());
-    (share.is_some() && share.number() >= offline.get("poor_unresolved")).then(|| {
+    let counts = facts.knows("unresolved_errors") && share.is_some();
+    (counts && share.number() >= offline.get("poor_unresolved")).then(|| {
         let stand = ("stands at the end: no call worked after it", "stand at the end: no call worked after them");
         note("unresolved_errors", share.words("error", stand), &left.0)
     })

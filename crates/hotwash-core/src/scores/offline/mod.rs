@@ -58,6 +58,17 @@ pub fn read(facts: &Facts, dimension: &Dimension) -> Reading {
         let reason = format!("facts alone say nothing about {}", dimension.title.to_lowercase());
         return Reading::Unscored { why: Unscored::NotByThisJudge, reason };
     };
+    // Where the recording has neither words nor arguments, a start that nothing moves would be no score.
+    let lost = match offline.from {
+        Scorer::GoalAchievement => None,
+        Scorer::ToolEfficiency | Scorer::ErrorHandling => Some(("tool_errors", "whether tool calls failed")),
+        Scorer::ProcessAdherence => Some(("test_runs", "what was run")),
+        Scorer::ContextEfficiency => Some(("files_read", "what was read")),
+        Scorer::OutputQuality => Some(("edit_calls_ok", "what was changed")),
+    };
+    if let Some((_, what)) = lost.filter(|(fact, _)| !facts.knows(fact)) {
+        return nothing_to_go_by(format!("{what} was not recorded"));
+    }
     match offline.from {
         Scorer::GoalAchievement => goal::read(facts, offline, dimension),
         Scorer::ToolEfficiency => tools::read(facts, offline),

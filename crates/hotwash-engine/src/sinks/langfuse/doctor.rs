@@ -51,6 +51,7 @@ pub fn examine(client: &Client, rubric: &Rubric) -> Vec<Check> {
         format!("Langfuse {} at {}, project {} ({})", client.version(), client.host(), project.name, project.id),
     )];
     all.push(generation(client));
+    all.push(permissions(client));
     all.push(clock(client));
     all.push(or_bad("configs", configs(client, rubric)));
     all.push(or_bad("session", session(client)));
@@ -80,6 +81,34 @@ fn generation(client: &Client) -> Check {
         (_, Err(error)) => (State::Note, format!("which reads there are cannot be told: {error}")),
     };
     check("generation", state, words)
+}
+
+/// What the keys may read, one thing after the other; writing is tried last.
+fn permissions(client: &Client) -> Check {
+    let nobody = ["hw-doctor".to_owned()];
+    let now = client.now();
+    let window = Window { from: Timestamp(now.0 - 1), to: now };
+    let sessions = || match client.reads() {
+        Reads::Observations => client
+            .observations(&ObservationQuery { page: 1, ..ObservationQuery::new(window, "core") }, &mut |_| {
+                ControlFlow::Break(())
+            }),
+        Reads::Legacy => client
+            .legacy_traces(&TraceQuery { page: 1, ..TraceQuery::new(window, "core") }, &mut |_| ControlFlow::Break(())),
+    };
+    let tried: [(&str, Result<(), LangfuseError>); 4] = [
+        ("sessions", sessions()),
+        ("scores", client.scores_by_id(&nobody).map(|_| ())),
+        ("configs", client.configs().map(|_| ())),
+        ("datasets", client.has_datasets()),
+    ];
+    let denied: Vec<String> =
+        tried.iter().filter_map(|(what, tried)| Some(format!("{what} ({})", tried.as_ref().err()?))).collect();
+    if denied.is_empty() {
+        return check("permissions", State::Good, "sessions, scores, configs and datasets may be read");
+    }
+    let hint = tried.iter().find_map(|(_, tried)| tried.as_ref().err()?.hint).map(str::to_owned);
+    Check { hint, ..check("permissions", State::Bad, format!("cannot be read: {}", denied.join("; "))) }
 }
 
 fn clock(client: &Client) -> Check {
@@ -140,16 +169,7 @@ fn session(client: &Client) -> Result<Check, LangfuseError> {
             client.observations(&query, &mut see)?;
         }
         Reads::Legacy => {
-            let query = TraceQuery {
-                window,
-                fields: "core",
-                page: 100,
-                session: None,
-                user: None,
-                environments: &[],
-                tags: &[],
-            };
-            client.legacy_traces(&query, &mut see)?;
+            client.legacy_traces(&TraceQuery::new(window, "core"), &mut see)?;
         }
     }
     Ok(match found {
@@ -177,6 +197,7 @@ fn round_trip(client: &Client) -> Result<Check, LangfuseError> {
         config: None,
         comment: Some("A test, which is deleted at once".to_owned()),
         metadata: json!({ "by": concat!("hotwash ", env!("CARGO_PKG_VERSION")) }),
+        environment: None,
         at: now,
     };
     if let Some(refused) = client.put_scores(std::slice::from_ref(&score))?.first() {

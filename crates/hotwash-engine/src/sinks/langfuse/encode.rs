@@ -49,25 +49,46 @@ pub(crate) struct Draft {
     pub(crate) metadata: Value,
 }
 
+/// What a score is known by. What it is attached to cannot be changed, so that is a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On a session that ours is all of. It goes by Langfuse's id, so that a transcript on disk and what was recorded of
+    /// it come to the same score.
+    Whole,
+    /// On a session that ours is a part of.
+    Part,
+    /// On a trace.
+    Trace,
+}
+
+impl Place {
+    pub(crate) const ALL: [Place; 3] = [Place::Whole, Place::Part, Place::Trace];
+
+    pub(crate) fn of(subject: &Subject, target: &Target) -> Place {
+        match subject {
+            Subject::Session(_) if target.whole => Place::Whole,
+            Subject::Session(_) => Place::Part,
+            _ => Place::Trace,
+        }
+    }
+}
+
 impl Slot {
     /// The id of this score: the same on every machine and in every run.
-    pub(crate) fn id(&self, row: &Row, attached: &str) -> String {
-        id(row, &self.name, &self.version, attached)
+    pub(crate) fn id(&self, row: &Row, target: &Target, place: Place) -> String {
+        id(row, target, &self.name, &self.version, place)
     }
 }
 
-/// The id of a score. What it is attached to cannot be changed, so that is a part of it.
-pub(crate) fn id(row: &Row, name: &str, version: &str, attached: &str) -> String {
-    let parts = format!("{}\n{name}\n{version}\n{attached}", row.session.id);
+/// The id of a score.
+pub(crate) fn id(row: &Row, target: &Target, name: &str, version: &str, place: Place) -> String {
+    let (of, attached) = match (place, &target.session) {
+        (Place::Whole, Some(session)) => (format!("whole {session}"), "session"),
+        (Place::Trace, _) => (row.session.id.to_string(), "trace"),
+        _ => (row.session.id.to_string(), "session"),
+    };
+    let parts = format!("{of}\n{name}\n{version}\n{attached}");
     format!("hw-{}", sha256(&[parts.as_bytes()]).chars().take(29).collect::<String>())
-}
-
-/// How a subject counts in an id.
-pub(crate) fn attached(subject: &Subject) -> &'static str {
-    match subject {
-        Subject::Session(_) => "session",
-        _ => "trace",
-    }
 }
 
 /// When a verdict was reached: it grows with every new one. The offline judge's are as old as what they are about.
@@ -108,7 +129,7 @@ fn of_score(score: &Score, row: &Row, target: &Target, rules: &Rules) -> Option<
     let mut metadata = metadata(row, target, Some(&score.provenance));
     metadata["confidence"] = json!(confidence);
     metadata["spread"] = json!(spread);
-    Some(draft(value, &words, metadata, row, rules))
+    Some(draft(value, &words, metadata, (row, target), rules))
 }
 
 fn overall(row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
@@ -124,7 +145,7 @@ fn overall(row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
     metadata["tier"] = json!(tier);
     metadata["process_only"] = json!(process_only);
     metadata["dimensions"] = json!(present);
-    Some(draft(ScoreValue::Number(f64::from(*thousandths) / 1000.0), &words, metadata, row, rules))
+    Some(draft(ScoreValue::Number(f64::from(*thousandths) / 1000.0), &words, metadata, (row, target), rules))
 }
 
 fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
@@ -156,7 +177,7 @@ fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
         metadata["evidence"] = json!(outcome.map(|outcome| outcome.evidence));
         metadata["confidence"] = json!(outcome.and_then(|outcome| outcome.confidence));
         metadata["outcome_version"] = json!(outcomes::VERSION);
-        Some(self::draft(value, if name == "rework" { "" } else { &words }, metadata, row, rules))
+        Some(self::draft(value, if name == "rework" { "" } else { &words }, metadata, (row, target), rules))
     };
     PRISM
         .iter()
@@ -180,6 +201,7 @@ fn metadata(row: &Row, target: &Target, provenance: Option<&Provenance>) -> Valu
         "confidence": null,
         "spread": null,
         "session": session.id,
+        "langfuse_session": target.session,
         "session_to": session.to.map(|to| to.to_string()),
         "open": session.open,
         "part": !target.whole,
@@ -195,7 +217,7 @@ fn run(provenance: &Provenance, at: Timestamp) -> String {
 }
 
 /// Finishes a score: its words redacted and cut, and a digest by which it is known again.
-fn draft(value: ScoreValue, words: &str, mut metadata: Value, row: &Row, rules: &Rules) -> Draft {
+fn draft(value: ScoreValue, words: &str, mut metadata: Value, (row, target): (&Row, &Target), rules: &Rules) -> Draft {
     let comment = redact(words.trim(), rules).shorten(COMMENT).into_string();
     let comment = Some(comment).filter(|comment| !comment.is_empty());
     let whole = json!([value.json(), comment, metadata]).to_string();
@@ -203,6 +225,7 @@ fn draft(value: ScoreValue, words: &str, mut metadata: Value, row: &Row, rules: 
     let judged = row.judged.as_ref();
     metadata["judged_at"] = json!(judged.map(|judged| judged.at.to_string()));
     metadata["run"] = json!(judged.map(|judged| run(&judged.provenance, judged.at)));
+    metadata["known_to"] = json!(target.known_to.map(|to| to.to_string()));
     metadata["by"] = json!(concat!("hotwash ", env!("CARGO_PKG_VERSION")));
     metadata["digest"] = json!(sha256(&[whole.as_bytes()]).chars().take(24).collect::<String>());
     Draft { value, comment, metadata }

@@ -5,8 +5,8 @@
 //! finished by the next one, and one that is repeated changes nothing.
 
 use super::config::{self, Became, May, Settled};
-use super::encode::{self, Slot};
-use super::target::{Attach, Target, Targets};
+use super::encode::{self, Place, Slot};
+use super::target::{self, Attach, Root, Target, Targets};
 use crate::langfuse::{Client, LangfuseError, NewScore, StoredScore, Subject};
 use crate::net::Failing;
 use crate::stores::Row;
@@ -14,7 +14,7 @@ use hotwash_core::redaction::Rules;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::{SessionId, Timestamp};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// How sessions are pushed.
@@ -31,11 +31,14 @@ pub struct Options<'a> {
     pub prism: bool,
     /// Verdicts there that are newer are replaced all the same.
     pub force: bool,
+    /// Nothing is written: the report says what would be.
+    pub dry_run: bool,
     /// Told how many sessions are done.
     pub progress: &'a dyn Fn(u64),
 }
 
-/// What became of a push. Scores wanted = unchanged + written + newer there + refused + dropped.
+/// What became of a push. Scores wanted = unchanged + written + newer there + refused + dropped; in a dry run those to write
+/// stand for all that were tried.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Sessions that were looked at.
@@ -56,6 +59,10 @@ pub struct Report {
     pub newer_there: u64,
     /// Scores that should not be there any more, and were deleted.
     pub removed: u64,
+    /// In a dry run: scores that would be written, and of which session.
+    pub to_write: Vec<(SessionId, NewScore)>,
+    /// In a dry run: how many would be deleted.
+    pub to_remove: u64,
     /// Scores that the server refused, with what it said.
     pub refused: Vec<Lost>,
     /// Scores that the server took and did not keep.
@@ -90,46 +97,82 @@ const GROUP: usize = 1000;
 /// Pushes sessions.
 pub fn push(client: &Client, rows: &[Row], options: &Options<'_>) -> Result<Report, LangfuseError> {
     let mut report = Report::default();
-    let settled = config::settle(client, config::wanted(options.rubric, options.prism), May::Create)?;
+    let may = if options.dry_run { May::Look } else { May::Create };
+    let settled = config::settle(client, config::wanted(options.rubric, options.prism), may)?;
     report.configs = settled.iter().filter(|config| matches!(config.became, Became::Differs(_))).cloned().collect();
     for group in rows.chunks(GROUP) {
         let plan = plan(client, group, &settled, options, &mut report)?;
-        carry_out(client, plan, &mut report)?;
+        if options.dry_run {
+            report.to_write.extend(plan.write);
+            report.to_remove += plan.remove.len() as u64;
+        } else {
+            carry_out(client, plan, &mut report)?;
+        }
+        (options.progress)(report.sessions);
     }
     Ok(report)
-}
-
-/// The sessions that a model has judged by this rubric and as they are now, as Langfuse knows.
-pub fn scored(client: &Client, rows: &[Row], rubric: &Rubric) -> Result<HashSet<SessionId>, LangfuseError> {
-    let mut by_id: HashMap<String, &Row> = HashMap::new();
-    for row in rows {
-        for attached in ["session", "trace"] {
-            by_id.insert(encode::id(row, encode::OVERALL, &rubric.id(), attached), row);
-        }
-    }
-    let ids: Vec<String> = by_id.keys().cloned().collect();
-    let there = client.scores_by_id(&ids)?;
-    let judged = there.iter().filter_map(|score| {
-        let row = by_id.get(&score.id)?;
-        let at = moment(&score.metadata["session_to"]);
-        let as_now = at.is_some() && at >= row.session.to;
-        (as_now && moment(&score.metadata["judged_at"]).is_some()).then(|| row.session.id.clone())
-    });
-    Ok(judged.collect())
 }
 
 /// What is to be done.
 #[derive(Default)]
 struct Plan {
     write: Vec<(SessionId, NewScore)>,
-    remove: Vec<(SessionId, String, String)>,
+    /// By id, after whether others are known by it: of which session, and its name.
+    remove: BTreeMap<(bool, String), (SessionId, String)>,
 }
 
 /// A session on its way.
 struct Bound<'a> {
     row: &'a Row,
+    target: Target,
     subject: Subject,
+    place: Place,
     slots: Vec<Slot>,
+}
+
+impl Bound<'_> {
+    /// The ids that scores have where these do not go.
+    fn elsewhere(&self, wanted: impl Fn(&Slot) -> bool) -> Vec<String> {
+        let places = Place::ALL.into_iter().filter(|place| *place != self.place);
+        let slots = |place| self.slots.iter().filter(|slot| wanted(slot)).map(move |slot| (slot, place));
+        places.flat_map(slots).map(|(slot, place)| slot.id(self.row, &self.target, place)).collect()
+    }
+
+    /// Those by which it is known whether there is any.
+    fn probes(&self) -> Vec<String> {
+        let mut drafted = self.slots.iter().filter(|slot| slot.draft.is_some()).map(|slot| slot.name.as_str());
+        let ends = [drafted.next(), drafted.next_back()];
+        self.elsewhere(|slot| ends.contains(&Some(slot.name.as_str())))
+    }
+}
+
+/// Says where each session goes, and what should be there of it.
+fn bind<'a>(
+    client: &Client,
+    rows: &'a [Row],
+    options: &Options<'_>,
+    report: &mut Report,
+) -> Result<(Vec<Bound<'a>>, HashMap<SessionId, Root>), LangfuseError> {
+    report.sessions += rows.len() as u64;
+    let graded = rows.iter().filter(|row| row.grade.is_some());
+    let graded: Vec<(&Row, Target)> = graded.map(|row| (row, options.targets.target(row))).collect();
+    report.ungraded += (rows.len() - graded.len()) as u64;
+    let to_trace = graded.iter().filter(|(_, target)| target.wants_trace(options.attach));
+    let roots = roots(client, to_trace.map(|(row, target)| (*row, target)))?;
+    let mut bound = Vec::new();
+    for (row, target) in graded {
+        let Some(subject) = target.subject(roots.get(&row.session.id), options.attach) else {
+            report.without_target += 1;
+            continue;
+        };
+        if target.wants_trace(options.attach) && matches!(subject, Subject::Session(_)) {
+            report.without_trace += 1;
+        }
+        let slots = encode::slots(row, &target, options.rubric, options.prism, options.rules);
+        let place = Place::of(&subject, &target);
+        bound.push(Bound { row, target, subject, place, slots });
+    }
+    Ok((bound, roots))
 }
 
 fn plan(
@@ -139,45 +182,34 @@ fn plan(
     options: &Options<'_>,
     report: &mut Report,
 ) -> Result<Plan, LangfuseError> {
-    let mut bound = Vec::new();
-    for row in rows {
-        report.sessions += 1;
-        if row.grade.is_none() {
-            report.ungraded += 1;
-            continue;
-        }
-        let target: Target = options.targets.target(row);
-        let Some(subject) = target.subject(client, row, options.attach)? else {
-            report.without_target += 1;
-            continue;
-        };
-        let wants_trace = options.attach == Some(Attach::Trace) || (options.attach.is_none() && !target.whole);
-        if wants_trace && matches!(subject, Subject::Session(_)) {
-            report.without_trace += 1;
-        }
-        let slots = encode::slots(row, &target, options.rubric, options.prism, options.rules);
-        bound.push(Bound { row, subject, slots });
-        (options.progress)(report.sessions);
-    }
-    let there = read(client, &ids(&bound, options))?;
+    let (bound, mut roots) = bind(client, rows, options, report)?;
+    let there = present(client, &bound, options)?;
     let mut plan = Plan::default();
-    for Bound { row, subject, slots } in bound {
-        let (attached, elsewhere) = sides(&subject);
+    let mut without_environment: Vec<(&Row, &Target)> = Vec::new();
+    for bound in &bound {
+        let Bound { row, target, subject, place, slots } = bound;
+        let (session, probes) = (&row.session.id, bound.probes());
+        let before = plan.write.len();
         for slot in slots {
-            let known = there.get(&slot.id(row, attached));
-            if let Some(stale) = there.get(&slot.id(row, elsewhere)) {
-                plan.remove.push((row.session.id.clone(), slot.name.clone(), stale.id.clone()));
+            let id = slot.id(row, target, *place);
+            let known = there.get(&id);
+            for elsewhere in Place::ALL.into_iter().filter(|other| other != place) {
+                let id = slot.id(row, target, elsewhere);
+                if there.contains_key(&id) {
+                    // A run that is killed leaves these for last, so that the next one finds the rest.
+                    let last = probes.contains(&id);
+                    plan.remove.insert((last, id), (session.clone(), slot.name.clone()));
+                }
             }
             let newer = known.is_some_and(|known| is_newer(known, row)) && !options.force;
-            let id = slot.id(row, attached);
-            let Some(draft) = slot.draft else {
-                if let Some(known) = known.filter(|_| !newer) {
-                    plan.remove.push((row.session.id.clone(), slot.name, known.id.clone()));
+            let Some(draft) = &slot.draft else {
+                if known.is_some() && !newer {
+                    plan.remove.insert((false, id), (session.clone(), slot.name.clone()));
                 }
                 continue;
             };
             // Under one id the trace stays what it was first.
-            let subject = match (known.map(|known| &known.subject), &subject) {
+            let subject = match (known.map(|known| &known.subject), subject) {
                 (Some(first @ Subject::Trace(_)), Subject::Trace(_)) => first.clone(),
                 _ => subject.clone(),
             };
@@ -191,52 +223,73 @@ fn plan(
                 continue;
             }
             let at = revision(known, encode::judged_at(row));
-            let mut metadata = draft.metadata;
+            let mut metadata = draft.metadata.clone();
             metadata["revision"] = json!(at.to_string());
             let config = configs.iter().find(|config| config.wanted.name == slot.name);
             let config = config.and_then(|config| config.stored.as_ref()).filter(|config| config.takes(&draft.value));
             let score = NewScore {
                 id,
-                name: slot.name,
-                value: draft.value,
+                name: slot.name.clone(),
+                value: draft.value.clone(),
                 subject,
                 config: config.map(|config| config.id.clone()),
-                comment: draft.comment,
+                comment: draft.comment.clone(),
                 metadata,
+                environment: None,
                 at,
             };
-            plan.write.push((row.session.id.clone(), score));
+            plan.write.push((session.clone(), score));
         }
+        if plan.write.len() > before && !roots.contains_key(session) {
+            without_environment.push((row, target));
+        }
+    }
+    // Scores are shown with the environment they are in, so they go where the traces are.
+    roots.extend(self::roots(client, without_environment.into_iter())?);
+    for (session, score) in &mut plan.write {
+        score.environment = roots.get(session).and_then(|root| root.environment.clone());
     }
     Ok(plan)
 }
 
-/// The kind of subject that a score is attached to, and the other one.
-fn sides(subject: &Subject) -> (&'static str, &'static str) {
-    match encode::attached(subject) {
-        "session" => ("session", "trace"),
-        attached => (attached, "session"),
+/// What is there of these sessions, by id. A score may be elsewhere from before: on the session, when that was still whole,
+/// or where somebody said then that it should go. Mostly none is, so of a session that goes where it would go by itself two
+/// are looked for elsewhere, and all only where one of them is found.
+fn present(
+    client: &Client,
+    bound: &[Bound<'_>],
+    options: &Options<'_>,
+) -> Result<HashMap<String, StoredScore>, LangfuseError> {
+    let mut ids = Vec::new();
+    for bound in bound {
+        let sure = options.attach.is_none() && bound.place == Place::Whole;
+        ids.extend(bound.slots.iter().map(|slot| slot.id(bound.row, &bound.target, bound.place)));
+        ids.extend(if sure { bound.probes() } else { bound.elsewhere(|_| true) });
     }
+    let mut there = read(client, ids)?;
+    let moved = bound.iter().filter(|bound| bound.probes().iter().any(|id| there.contains_key(id)));
+    let more: Vec<String> = moved.flat_map(|bound| bound.elsewhere(|_| true)).collect();
+    there.extend(read(client, more)?);
+    Ok(there)
 }
 
-/// The ids to look for. A score may have been attached elsewhere before: to the session, when that was still whole, or
-/// where somebody says now where it is to go.
-fn ids(bound: &[Bound<'_>], options: &Options<'_>) -> Vec<String> {
-    let mut all = Vec::new();
-    for Bound { row, subject, slots } in bound {
-        let (attached, elsewhere) = sides(subject);
-        for slot in slots {
-            all.push(slot.id(row, attached));
-            if elsewhere == "session" || options.attach.is_some() {
-                all.push(slot.id(row, elsewhere));
-            }
-        }
-    }
-    all
+/// Where sessions begin in Langfuse, of those for which that matters.
+fn roots<'a>(
+    client: &Client,
+    wanted: impl Iterator<Item = (&'a Row, &'a Target)>,
+) -> Result<HashMap<SessionId, Root>, LangfuseError> {
+    let wanted: Vec<(&str, &Row)> =
+        wanted.filter_map(|(row, target)| Some((target.session.as_deref()?, row))).collect();
+    let roots = target::roots(client, &wanted)?;
+    let named = roots.into_iter().zip(&wanted);
+    Ok(named.filter_map(|(root, (_, row))| Some((row.session.id.clone(), root?))).collect())
 }
 
-fn read(client: &Client, ids: &[String]) -> Result<HashMap<String, StoredScore>, LangfuseError> {
-    Ok(client.scores_by_id(ids)?.into_iter().map(|score| (score.id.clone(), score)).collect())
+fn read(client: &Client, mut ids: Vec<String>) -> Result<HashMap<String, StoredScore>, LangfuseError> {
+    // Parts of one session share the ids of what was the whole.
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(client.scores_by_id(&ids)?.into_iter().map(|score| (score.id.clone(), score)).collect())
 }
 
 fn is_same(known: &StoredScore, value: &crate::langfuse::ScoreValue, metadata: &Value, subject: &Subject) -> bool {
@@ -260,7 +313,7 @@ fn revision(known: Option<&StoredScore>, judged: Timestamp) -> Timestamp {
     if judged > last && same_day { judged } else { Timestamp(last.0 + 1) }
 }
 
-fn moment(value: &Value) -> Option<Timestamp> {
+pub(super) fn moment(value: &Value) -> Option<Timestamp> {
     Timestamp::parse(value.as_str()?.as_bytes())
 }
 
@@ -293,7 +346,7 @@ fn carry_out(client: &Client, plan: Plan, report: &mut Report) -> Result<(), Lan
         }
     }
     // Last, so that a score which moves is never nowhere.
-    for (session, name, id) in plan.remove {
+    for ((_, id), (session, name)) in plan.remove {
         match client.delete_score(&id) {
             Ok(()) => report.removed += 1,
             // Others may fare as badly, but scores must be written all the same.
@@ -330,13 +383,12 @@ fn read_back(client: &Client, open: &mut BTreeMap<String, (SessionId, NewScore)>
             there.get(&score.id).is_some_and(|known| is_same(known, &score.value, &score.metadata, &score.subject))
         };
         if open.len() > 100 {
-            let there = read(client, std::slice::from_ref(&watched))?;
+            let there = read(client, vec![watched.clone()])?;
             if !open.get(&watched).is_some_and(|(_, score)| arrived(&there, score)) {
                 continue;
             }
         }
-        let ids: Vec<String> = open.keys().cloned().collect();
-        let there = read(client, &ids)?;
+        let there = read(client, open.keys().cloned().collect())?;
         let before = open.len();
         open.retain(|_, (_, score)| !arrived(&there, score));
         written += (before - open.len()) as u64;

@@ -32,6 +32,8 @@ pub(super) struct State {
     pub(super) items: BTreeMap<String, Value>,
     /// Traces: id, session, time.
     pub(super) traces: Vec<(String, String, String)>,
+    /// The environment of all traces.
+    pub(super) environment: String,
     /// Writes that changed something.
     pub(super) changes: u64,
     /// `v2/observations` is not there.
@@ -164,13 +166,14 @@ impl State {
         let missing = || (404, json!({ "message": "not available in events_only mode" }));
         match (method, path) {
             ("GET", "/health") => (200, json!({ "status": "OK", "version": "9.9.9" })),
+            ("GET", "/v2/datasets") => (200, json!({ "data": [], "meta": {} })),
             ("GET", "/projects") => (200, json!({ "data": [{ "id": "p", "name": "test" }] })),
             ("GET", "/v2/observations") if !self.old_reads => (200, json!({ "data": self.roots(), "meta": {} })),
             ("GET", "/traces") if self.old_reads => {
                 let all = self
                     .traces
                     .iter()
-                    .map(|(id, session, at)| json!({"id": id, "sessionId": session, "timestamp": at}));
+                    .map(|(id, session, at)| json!({"id": id, "sessionId": session, "timestamp": at, "environment": self.environment}));
                 paged(&all.collect::<Vec<_>>(), query)
             }
             ("GET", path) if path.starts_with("/traces/") && self.old_reads => {
@@ -230,7 +233,7 @@ impl State {
     }
 
     fn roots(&self) -> Vec<Value> {
-        let root = |(trace, session, at): &(String, String, String)| json!({ "id": format!("o-{trace}"), "traceId": trace, "sessionId": session, "startTime": at });
+        let root = |(trace, session, at): &(String, String, String)| json!({ "id": format!("o-{trace}"), "traceId": trace, "sessionId": session, "startTime": at, "environment": self.environment });
         self.traces.iter().map(root).collect()
     }
 
@@ -272,7 +275,8 @@ impl State {
         let ids: Option<Vec<&str>> = query.get(by).map(|ids| ids.split(',').collect());
         let all = self.scores.iter().filter(|(id, score)| {
             ids.as_ref().is_none_or(|ids| ids.contains(&id.as_str()))
-                && query.get("source").is_none_or(|source| score["source"] == json!(source))
+                && ["source", "name"].iter().all(|by| query.get(*by).is_none_or(|value| score[by] == json!(value)))
+                && query.get("sessionId").is_none_or(|ids| ids.split(',').any(|id| score["sessionId"] == id))
         });
         let shown = |(_, score): (&String, &Value)| {
             let mut score = score.clone();

@@ -2,13 +2,15 @@
 
 use super::config::{self, Became, May};
 use super::doctor::{self, State};
-use super::push::{Options, Report, push, scored};
+use super::push::{Options, Report, push};
+use super::scored::{self, Scored};
 use super::target::{Attach, Targets};
 use super::testing::{Fake, Fault};
 use super::{dataset, labels};
 use crate::langfuse::{Client, Reads, Window};
 use crate::net::testing::{Does, START, says, world};
 use crate::net::{Failing, Key};
+use crate::sources::langfuse::pull::{Seen, trace_key};
 use crate::stores::suite::rules;
 use crate::stores::{Judging, Row, Usage};
 use hotwash_core::facts::Facts;
@@ -18,6 +20,7 @@ use hotwash_core::rubric::{Kind, Rubric};
 use hotwash_core::scores::{Grade, Item, Provenance, Reading, Score, Unscored, Value};
 use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
 use serde_json::json;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 fn v2() -> Rubric {
@@ -106,6 +109,7 @@ fn with(client: &Client, rows: &[Row], change: impl FnOnce(&mut Options<'_>)) ->
         attach: None,
         prism: false,
         force: false,
+        dry_run: false,
         progress: &|_| {},
     };
     change(&mut options);
@@ -180,8 +184,13 @@ fn scores_move_where_they_are_told_to() {
     fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-0".into(), at));
     let rows = rows(1);
     pushed(&fake.client(), &rows);
-    for (attach, key, id) in [(Attach::Trace, "traceId", "t1"), (Attach::Session, "sessionId", "recorded-0")] {
-        let report = with(&fake.client(), &rows, |options| options.attach = Some(attach));
+    for (attach, key, id) in [
+        (Some(Attach::Trace), "traceId", "t1"),
+        (Some(Attach::Session), "sessionId", "recorded-0"),
+        (Some(Attach::Trace), "traceId", "t1"),
+        (None, "sessionId", "recorded-0"),
+    ] {
+        let report = with(&fake.client(), &rows, |options| options.attach = attach);
         assert_eq!((report.written, report.removed), (7, 7));
         assert!(fake.scores().values().all(|score| score[key] == json!(id)));
         assert_eq!(fake.scores().len(), 7);
@@ -213,6 +222,7 @@ fn a_push_that_was_stopped_anywhere_is_finished_by_the_next() {
             attach: None,
             prism: false,
             force: false,
+            dry_run: false,
             progress: &|_| {},
         };
         let _ = push(&client, &rows(6), &options);
@@ -339,7 +349,7 @@ fn sessions_judged_from_elsewhere_are_known() {
     let fake = Fake::start();
     let rows = rows(3);
     pushed(&fake.client(), &rows[..2]);
-    let ids = |rows: &[Row]| scored(&fake.client(), rows, &v2()).unwrap().len();
+    let ids = |rows: &[Row]| scored::judged(&fake.client(), rows, &Targets::default(), &v2()).unwrap().len();
     assert_eq!(ids(&rows), 2);
     // One that has grown since is to be judged again.
     let mut grown = rows.clone();
@@ -349,6 +359,116 @@ fn sessions_judged_from_elsewhere_are_known() {
     let offline: Vec<Row> = (10..12).map(|n| Row { judged: None, ..row(n, 0.5, 0) }).collect();
     pushed(&fake.client(), &offline);
     assert_eq!(ids(&offline), 0);
+}
+
+/// Whether a session is covered by what was scored: its id, its traces, and when the last of them began and ended, in
+/// seconds.
+fn covers(scored: &Scored, session: &str, traces: &[&str], begun: i64, ended: i64) -> bool {
+    let traces: HashSet<u64> = traces.iter().map(|trace| trace_key(trace)).collect();
+    let at = |seconds: i64| Timestamp(START.0 + seconds * 1000);
+    scored.covers(&Seen { session, traces: &traces, begun: at(begun), ended: at(ended) })
+}
+
+#[test]
+fn what_was_scored_is_known_until_it_goes_on() {
+    for old in [false, true] {
+        let fake = Fake::start();
+        let at = Timestamp(START.0 - 50_000).to_string();
+        {
+            let mut state = fake.state.lock().unwrap();
+            (state.old_reads, state.old_scores) = (old, old);
+            state.traces.push(("t2".into(), "recorded-2".into(), at));
+        }
+        let client = fake.client();
+        // The third has too little in it for an overall score.
+        let mut small = row(3, 0.5, 0);
+        small.grade.iter_mut().flat_map(|grade| grade.scores.iter_mut().skip(1)).for_each(|score| {
+            score.reading = Reading::Unscored { why: Unscored::NothingToGoBy, reason: String::new() };
+        });
+        small.grade = small.grade.map(|grade| Grade::of(grade.scores, &v2()));
+        let offline = Row { judged: None, ..row(4, 0.5, 0) };
+        pushed(&client, &[row(1, 0.5, 0), small, offline]);
+        with(&client, &[row(2, 0.5, 0)], |options| options.attach = Some(Attach::Trace));
+        let window = Window { from: Timestamp(START.0 - 1000), to: Timestamp(START.0 + 1000) };
+        let ids: Vec<String> = (1..6).map(|n| format!("recorded-{n}")).collect();
+        let none = HashSet::new();
+        let seen: Vec<Seen<'_>> =
+            ids.iter().map(|session| Seen { session, traces: &none, begun: START, ended: START }).collect();
+        let read = |models| Scored::read(&client, &v2(), models, window, &seen).unwrap();
+        let scored = read(false);
+        // They end ten seconds before the start of all.
+        for (session, begun, ended, known) in [
+            ("recorded-1", -20, -10, true),
+            ("recorded-1", -20, 40, true),
+            ("recorded-1", -20, 60, false),
+            ("recorded-1", -5, -5, false),
+            ("recorded-2", -20, -10, true),
+            ("recorded-3", -20, -10, true),
+            ("recorded-4", -20, -10, true),
+            ("recorded-5", -20, -10, false),
+        ] {
+            assert_eq!(covers(&scored, session, &[], begun, ended), known, "{session} {begun} {ended} {old}");
+        }
+        // A session may be known by a trace alone.
+        assert!(covers(&scored, "by another name", &["t2"], -20, -10));
+        // The offline judge's word is none where a model is to judge.
+        let scored = read(true);
+        assert!(covers(&scored, "recorded-1", &[], -20, -10) && !covers(&scored, "recorded-4", &[], -20, -10));
+        let other = Rubric::shipped("v1").unwrap();
+        let scored = Scored::read(&client, &other, false, window, &seen).unwrap();
+        assert!(!covers(&scored, "recorded-1", &[], -20, -10));
+    }
+}
+
+#[test]
+fn a_dry_run_reads_and_writes_nothing() {
+    let fake = Fake::start();
+    let report = with(&fake.client(), &rows(2), |options| options.dry_run = true);
+    assert_eq!((report.wanted, report.to_write.len(), report.written), (14, 14, 0));
+    assert_eq!((fake.asked("POST"), fake.asked("DELETE"), fake.asked("PATCH")), (0, 0, 0));
+    assert_eq!(pushed(&fake.client(), &rows(2)).written, 14);
+    assert!(with(&fake.client(), &rows(2), |options| options.dry_run = true).to_write.is_empty());
+}
+
+#[test]
+fn scores_are_in_the_environment_of_their_traces() {
+    for old in [false, true] {
+        let fake = Fake::start();
+        let at = Timestamp(START.0 - 50_000).to_string();
+        {
+            let mut state = fake.state.lock().unwrap();
+            (state.old_reads, state.environment) = (old, "production".into());
+            state.traces.push(("t1".into(), "recorded-0".into(), at));
+        }
+        pushed(&fake.client(), &rows(2));
+        let scores = fake.scores();
+        let of = |session: &str| {
+            let scores = scores.values().filter(move |score| score["sessionId"] == session);
+            scores.map(|score| score["environment"].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("recorded-0"), vec![json!("production"); 7]);
+        // Nobody knows of the other.
+        assert_eq!(of("recorded-1"), vec![json!(null); 7]);
+    }
+}
+
+#[test]
+fn five_hundred_sessions_are_pushed_once_again_and_with_one_changed_verdict() {
+    if std::env::var_os("HOTWASH_SLOW_TESTS").is_none() {
+        return;
+    }
+    let fake = Fake::start();
+    let mut rows = rows(500);
+    assert_eq!((pushed(&fake.client(), &rows).written, fake.scores().len()), (3500, 3500));
+    let before = fake.scores();
+    assert_eq!((pushed(&fake.client(), &rows).unchanged, fake.changes()), (3500, 3500));
+    if let Some(Reading::Scored { value, .. }) = rows[77].grade.as_mut().map(|grade| &mut grade.scores[1].reading) {
+        *value = Value::Number(0.9);
+    }
+    rows[77].judged.iter_mut().for_each(|judged| judged.at = Timestamp(START.0 + 5000));
+    assert_eq!((pushed(&fake.client(), &rows).written, fake.changes(), fake.scores().len()), (1, 3501, 3500));
+    let after = fake.scores();
+    assert_eq!(before.iter().filter(|(id, score)| after[*id] != **score).count(), 1);
 }
 
 #[test]
@@ -418,6 +538,7 @@ fn the_doctor_tries_everything() {
     let expected = [
         ("server", State::Good),
         ("generation", State::Good),
+        ("permissions", State::Good),
         ("clock", State::Note),
         ("configs", State::Note),
         ("session", State::Note),
@@ -440,6 +561,10 @@ fn who_does_not_answer_as_langfuse_does_is_named() {
         assert_eq!(error.kind, kind);
         assert!(error.hint.unwrap().contains(hint), "{error:?}");
     }
+    let old = says(200, r#"{"version":"2.95.11","status":"OK"}"#);
+    fake.state.lock().unwrap().faults = vec![("GET /api/public/health".into(), 1, Fault::Before(old))];
+    let error = Client::connect(fake.config(), world().0).unwrap_err();
+    assert!(error.message.contains("too old") && error.hint.unwrap().contains("3.53"), "{error:?}");
     let mut config = fake.config();
     (config.public_key, config.secret_key) = (Key::new("sk-lf-1"), Key::new("pk-lf-1"));
     assert!(Client::connect(config, world().0).unwrap_err().message.contains("wrong way round"));

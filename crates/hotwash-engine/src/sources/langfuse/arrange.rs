@@ -5,6 +5,7 @@
 //! only when its tools have. This needs all rows of a session at once, so it works on a few words of each.
 
 use super::As;
+use super::recorder::Recorder;
 use super::row::Row;
 use super::said;
 use std::cmp::Reverse;
@@ -37,6 +38,7 @@ pub struct Entry {
     call: String,
     /// A person's words are in it.
     asks: bool,
+    recorder: Recorder,
 }
 
 impl Entry {
@@ -75,7 +77,13 @@ impl Entry {
             calls,
             call: super::decode::call_id(&row).to_owned(),
             asks: role != As::Tool && said::asked(&row.io("input")).is_some(),
+            recorder: Recorder::of(&row),
         })
+    }
+
+    /// The agent whose work it is.
+    pub(super) fn agent(&self) -> &'static str {
+        self.recorder.agent()
     }
 
     /// By which lines refer to it.

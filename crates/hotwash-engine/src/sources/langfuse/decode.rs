@@ -3,6 +3,7 @@
 //! The one place that knows what agents write there: Langfuse's plugin for Claude Code in both generations, Claude Code's
 //! own OpenTelemetry spans, the plugins for Codex and `OpenCode`, and applications that record generations and tools.
 
+use super::recorder::Recorder;
 use super::row::Row;
 use super::{As, lost, said, tools};
 use crate::sources::claude_code::read::Reading;
@@ -21,46 +22,6 @@ use std::collections::HashMap;
 
 /// Stands for a model that nobody named, so that its cost is unknown.
 const NO_MODEL: &str = "unknown";
-
-/// Who recorded something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Recorder {
-    /// Langfuse's plugin for Claude Code, or the hook it grew out of.
-    ClaudeCode,
-    /// Claude Code itself.
-    Telemetry,
-    Codex,
-    OpenCode,
-    /// Any other program.
-    #[default]
-    Application,
-}
-
-impl Recorder {
-    fn of(row: &Row) -> Recorder {
-        let name = row.text("name");
-        let noted = |prefix: &str| {
-            let notes = row.0.get("metadata").and_then(Value::as_object);
-            notes.is_some_and(|notes| notes.keys().any(|note| note.starts_with(prefix)))
-        };
-        if name.starts_with("claude_code.") {
-            Recorder::Telemetry
-        } else if row.noted_text(&["source"]) == "claude-code"
-            || row.is_tagged("claude-code")
-            || row.text("traceName").starts_with("Claude Code")
-            || name == "Claude Code Turn"
-            || noted("claude.")
-        {
-            Recorder::ClaudeCode
-        } else if name == "Codex Turn" || row.is_tagged("codex") || noted("codex.") {
-            Recorder::Codex
-        } else if name.starts_with("opencode.") || row.is_tagged("opencode") || noted("opencode.") {
-            Recorder::OpenCode
-        } else {
-            Recorder::Application
-        }
-    }
-}
 
 /// What has to be known of the lines before.
 #[derive(Clone, Debug, Default)]
@@ -255,9 +216,8 @@ impl Memory {
         if std::mem::replace(&mut self.prompted, true) {
             return;
         }
-        if matches!(self.recorder, Recorder::ClaudeCode | Recorder::Telemetry) {
-            let body = Body::One(Text::plain(words));
-            return claude_code::said(&body, u32::from(words.is_empty()), PromptVia::Typed, false, tell);
+        if !words.is_empty() && matches!(self.recorder, Recorder::ClaudeCode | Recorder::Telemetry) {
+            return claude_code::said(&Body::One(Text::plain(words)), 0, PromptVia::Typed, false, tell);
         }
         tell(Kind::Prompt(Prompt { words: words.trim(), via: PromptVia::Typed, images: 0 }));
     }

@@ -1,11 +1,12 @@
 //! Keeps the rows of a session as a transcript: one file per session, and one for each of its subagents.
 
-use super::ENDING;
 use super::arrange::{Arranged, Entry, Line, What, arrange};
+use super::{As, ENDING};
 use hotwash_core::sessions::Timestamp;
+use serde::Deserialize;
 use serde_json::json;
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -13,6 +14,9 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 /// The longest name that is made of an id.
 const NAME_CHARS: usize = 80;
+
+/// No first line of ours is longer.
+const HEAD_BYTES: u64 = 16 << 10;
 
 /// What was not touched for so long is nobody's work any more.
 const LEFT_MS: i64 = 3_600_000;
@@ -134,7 +138,11 @@ impl Collected<'_> {
         let new = path.with_extension(format!("{}.new", std::process::id()));
         let mut out = Hashed { to: BufWriter::new(File::create(&new)?), hash: Xxh3Default::new() };
         let Folder { host, project, .. } = self.folder;
-        let head = json!({"langfuse": {"host": host, "project": project, "session": self.session, "agent": agent}});
+        // Turns say best who recorded them.
+        let turn = lines.iter().find(|line| line.what == What::Begins(As::Turn)).or(lines.first());
+        let by = turn.map(|line| self.entries[line.row].agent());
+        let head =
+            json!({"langfuse": {"host": host, "project": project, "session": self.session, "agent": agent, "by": by}});
         writeln!(out, "{head}")?;
         let rows = self.rows.get_mut();
         let mut bytes = Vec::new();
@@ -186,6 +194,21 @@ impl Write for Hashed {
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
+}
+
+/// The agent whose work a file holds, where the file is there and says so.
+pub fn recorded_by(path: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct First {
+        langfuse: Head,
+    }
+    #[derive(Deserialize)]
+    struct Head {
+        by: Option<String>,
+    }
+    let mut line = String::new();
+    BufReader::new(File::open(path).ok()?).take(HEAD_BYTES).read_line(&mut line).ok()?;
+    serde_json::from_str::<First>(&line).ok()?.langfuse.by
 }
 
 /// A hash of what a file holds; none where there is none.

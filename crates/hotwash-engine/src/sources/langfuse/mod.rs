@@ -8,6 +8,7 @@ pub(crate) mod decode;
 pub mod keep;
 mod lost;
 pub mod pull;
+mod recorder;
 mod row;
 mod said;
 mod tools;
@@ -15,7 +16,7 @@ mod tools;
 use serde::{Deserialize, Serialize};
 
 /// Counts up when the same file gives other events.
-pub const DECODER: u32 = 1;
+pub const DECODER: u32 = 2;
 
 /// How the names of files end.
 pub const ENDING: &str = ".langfuse.jsonl";

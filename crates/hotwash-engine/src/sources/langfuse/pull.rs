@@ -56,8 +56,10 @@ pub struct Wanted<'a> {
 pub enum Known {
     /// Nothing.
     No,
-    /// It was pulled and graded here.
+    /// It was pulled and scored here.
     Here,
+    /// It was pulled here, and is yet to be scored by whoever is to judge now.
+    Unscored,
     /// The agent's own transcript is on this machine, which says more.
     OnDisk,
     /// It was forgotten, and stays so.
@@ -68,10 +70,31 @@ pub enum Known {
 pub struct Around<'a> {
     /// What is known of a session, by its id and its file.
     pub known: &'a dyn Fn(&str, &Path) -> Known,
-    /// Whether somebody else has scored a session already, by its id.
-    pub already_scored: &'a dyn Fn(&str) -> bool,
+    /// For each of these sessions, whether Langfuse has scores of it as it is now.
+    pub already_scored: &'a AlreadyScored<'a>,
     /// Told how far it is: sessions done, and of how many.
     pub progress: &'a dyn Fn(usize, usize),
+}
+
+/// Says for each of some sessions whether it was scored as it is now.
+pub type AlreadyScored<'a> = dyn Fn(&[Seen<'_>]) -> Result<Vec<bool>, LangfuseError> + 'a;
+
+/// A session as Langfuse lists it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Its id.
+    pub session: &'a str,
+    /// Its traces in the stretch of time, by `trace_key`.
+    pub traces: &'a HashSet<u64>,
+    /// When the last of them began.
+    pub begun: Timestamp,
+    /// When the last of them ended, where that is said.
+    pub ended: Timestamp,
+}
+
+/// What a trace is known by.
+pub fn trace_key(trace: &str) -> u64 {
+    xxh3_64(trace.as_bytes())
 }
 
 /// What came of pulling. Listed is the sum of what became of them.
@@ -85,8 +108,10 @@ pub struct Pulled {
     pub unchanged: usize,
     /// Those with too few traces.
     pub too_small: usize,
-    /// Those that were scored before, here or by others.
+    /// Those that were scored here before.
     pub scored: usize,
+    /// Those that were scored from another machine.
+    pub scored_elsewhere: usize,
     /// Those whose transcripts are on this machine.
     pub on_disk: usize,
     /// Those that were forgotten.
@@ -101,6 +126,8 @@ pub struct Pulled {
     pub strange: u64,
     /// The transcripts to be read, sorted.
     pub files: Vec<PathBuf>,
+    /// Those of sessions that were scored here before, sorted.
+    pub scored_files: Vec<PathBuf>,
 }
 
 /// Why nothing can be pulled.
@@ -119,13 +146,24 @@ pub enum PullError {
 struct Listed {
     traces: HashSet<u64>,
     oldest: i64,
+    begun: i64,
+    ended: i64,
+    /// The latest of all that is said of it, also of when it came to the server.
     newest: i64,
 }
 
-/// What is noted beside a file: up to where it was pulled, and when.
+impl Listed {
+    fn seen<'a>(&'a self, session: &'a str) -> Seen<'a> {
+        Seen { session, traces: &self.traces, begun: Timestamp(self.begun), ended: Timestamp(self.ended) }
+    }
+}
+
+/// What is noted beside a file: up to where it was pulled, when its last turn had ended, and when it was pulled.
 #[derive(Deserialize, Serialize)]
 struct Note {
     newest: i64,
+    #[serde(default)]
+    ended: i64,
     pulled: i64,
 }
 
@@ -145,16 +183,26 @@ pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Arou
     for (session, of) in &listed {
         let file = folder.file(session);
         let known = (around.known)(session, &file);
-        let current = known == Known::Here && file.exists() && is_current(&folder.note(session), of);
+        let here = matches!(known, Known::Here | Known::Unscored);
+        let note = if here && file.exists() { noted(&folder.note(session)) } else { None };
+        let current = note.as_ref().is_some_and(|note| note.is_current(of));
+        // One that has gone on since it was pulled here is as new as one that never was.
+        let is_new = known == Known::Unscored || note.is_none_or(|note| note.ended < of.ended);
         match known {
             Known::Forgotten => pulled.forgotten += 1,
             Known::OnDisk => pulled.on_disk += 1,
             _ if of.traces.len() < wanted.min_traces => pulled.too_small += 1,
-            Known::Here if current && !wanted.rescore => pulled.scored += 1,
-            Known::No if !wanted.rescore && (around.already_scored)(session) => pulled.scored += 1,
-            Known::Here | Known::No => chosen.push(Chosen { session, listed: of, here: known == Known::Here, current }),
+            Known::Here if current && !wanted.rescore => {
+                pulled.scored += 1;
+                pulled.scored_files.extend(folder.files(session));
+            }
+            Known::Here | Known::Unscored | Known::No => {
+                let asks = is_new && !wanted.rescore;
+                chosen.push(Chosen { session, listed: of, scored: known == Known::Here, current, asks });
+            }
         }
     }
+    pulled.scored_elsewhere = leave_out_scored(&mut chosen, around.already_scored)?;
     if let Some(sample) = wanted.sample.filter(|sample| *sample < chosen.len()) {
         pulled.left_out = chosen.len() - sample;
         chosen.sort_by_key(|chosen| (xxh3_64(chosen.session.as_bytes()), chosen.session));
@@ -189,6 +237,7 @@ pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Arou
     (around.progress)(total, total);
     pulled.failed.sort();
     pulled.files.sort();
+    pulled.scored_files.sort();
     Ok(pulled)
 }
 
@@ -196,10 +245,25 @@ pub fn pull(client: &Client, folder: &Folder, wanted: &Wanted<'_>, around: &Arou
 struct Chosen<'a> {
     session: &'a str,
     listed: &'a Listed,
-    /// It was pulled and graded here before.
-    here: bool,
+    /// It was pulled and scored here before.
+    scored: bool,
     /// And has not gone on since.
     current: bool,
+    /// Others may have scored it.
+    asks: bool,
+}
+
+/// Leaves out the sessions that others have scored, and says how many those are.
+fn leave_out_scored(chosen: &mut Vec<Chosen<'_>>, scored: &AlreadyScored<'_>) -> Result<usize, LangfuseError> {
+    let asked: Vec<Seen<'_>> = chosen.iter().filter(|one| one.asks).map(|one| one.listed.seen(one.session)).collect();
+    if asked.is_empty() {
+        return Ok(0);
+    }
+    let scored = scored(&asked)?;
+    let scored: HashSet<&str> =
+        asked.iter().zip(scored).filter(|(_, yes)| *yes).map(|(seen, _)| seen.session).collect();
+    chosen.retain(|one| !scored.contains(one.session));
+    Ok(scored.len())
 }
 
 /// Sessions that are asked for together. On the smallest plan of Langfuse's cloud thirty requests a minute are let through,
@@ -231,10 +295,15 @@ fn is_final(kind: Failing) -> bool {
     kind.is_for_all() || kind == Failing::Stopped
 }
 
-/// Whether a file has all that the list shows, and nothing more can be on its way.
-fn is_current(note: &Path, listed: &Listed) -> bool {
-    let note = fs::read(note).ok().and_then(|note| serde_json::from_slice::<Note>(&note).ok());
-    note.is_some_and(|note| note.newest >= listed.newest && note.pulled >= listed.newest + LATE_MS)
+fn noted(note: &Path) -> Option<Note> {
+    fs::read(note).ok().and_then(|note| serde_json::from_slice(&note).ok())
+}
+
+impl Note {
+    /// Whether the file has all that the list shows, and nothing more can be on its way.
+    fn is_current(&self, listed: &Listed) -> bool {
+        self.newest >= listed.newest && self.pulled >= listed.newest + LATE_MS
+    }
 }
 
 /// The sessions in which something happened.
@@ -243,13 +312,16 @@ fn list(client: &Client, wanted: &Wanted<'_>) -> Result<BTreeMap<String, Listed>
     let mut note = |row: Row| {
         if let (Some(session), Some(trace), Some(at)) = (row.session, row.trace, row.at) {
             let times: Times = serde_json::from_str(row.raw.get()).unwrap_or_default();
-            let moments = [times.end_time, times.updated_at].into_iter().flatten();
-            let newest = moments.filter_map(|moment| Timestamp::parse(moment.as_bytes())).max();
-            let newest = newest.map_or(at.0, |newest| newest.0.max(at.0));
-            let known = listed.entry(session);
-            let known = known.or_insert_with(|| Listed { oldest: at.0, newest, ..Listed::default() });
-            known.traces.insert(xxh3_64(trace.as_bytes()));
-            (known.oldest, known.newest) = (known.oldest.min(at.0), known.newest.max(newest));
+            let moment = |text: Option<String>| {
+                let moment = text.and_then(|text| Timestamp::parse(text.as_bytes()));
+                moment.map_or(at.0, |moment| moment.0.max(at.0))
+            };
+            let (ended, came) = (moment(times.end_time), moment(times.updated_at));
+            let known = listed.entry(session).or_insert_with(|| Listed { oldest: at.0, ..Listed::default() });
+            known.traces.insert(trace_key(&trace));
+            known.oldest = known.oldest.min(at.0);
+            (known.begun, known.ended) = (known.begun.max(at.0), known.ended.max(ended));
+            known.newest = known.newest.max(ended).max(came);
         }
         ControlFlow::Continue(())
     };
@@ -269,8 +341,12 @@ fn list(client: &Client, wanted: &Wanted<'_>) -> Result<BTreeMap<String, Listed>
         }
         // The older list of sessions goes by when they came to the server, not by when things happened.
         Reads::Legacy => {
-            let query = TraceQuery { window, fields: "core", page: 100, session, user, environments, tags };
-            client.legacy_traces(&query, &mut note)?;
+            // Several tags would mean all of them there.
+            let any = tags.iter().map(|tag| Some(tag.as_str())).chain(tags.is_empty().then_some(None));
+            for tag in any {
+                let query = TraceQuery { session, user, environments, tag, ..TraceQuery::new(window, "core") };
+                client.legacy_traces(&query, &mut note)?;
+            }
         }
     }
     Ok(listed)
@@ -299,16 +375,17 @@ fn some(
             }
         }
     }
-    for Chosen { session, listed, here, .. } in batch {
+    for Chosen { session, listed, scored, .. } in batch {
         let Some(collected) = collected.remove(session) else { continue };
         pulled.rows += collected.len() as u64;
         pulled.strange += collected.strange;
         let changed = collected.keep()?;
-        let note = Note { newest: listed.newest, pulled: client.now().0 };
+        let note = Note { newest: listed.newest, ended: listed.ended, pulled: client.now().0 };
         fs::write(folder.note(session), serde_json::to_vec(&note).unwrap_or_default())?;
-        match (changed, *here && !wanted.rescore) {
+        match (changed, *scored && !wanted.rescore) {
             (false, true) => {
                 pulled.scored += 1;
+                pulled.scored_files.extend(folder.files(session));
                 continue;
             }
             (false, false) => pulled.unchanged += 1,
@@ -361,21 +438,13 @@ fn observations(
 /// The traces of a session and their rows, of a server with the older reads.
 fn traces(client: &Client, session: &str, window: Window, collected: &mut Collected<'_>) -> Result<(), PullError> {
     let (mut traces, mut problem) = (BTreeSet::new(), None);
-    let query = TraceQuery {
-        window,
-        fields: "core,io",
-        page: 50,
-        session: Some(session),
-        user: None,
-        environments: &[],
-        tags: &[],
-    };
+    let query = TraceQuery { page: 50, session: Some(session), ..TraceQuery::new(window, "core,io") };
     client.legacy_traces(&query, &mut |row| {
         traces.insert(row.id.clone());
         take(collected, &row, &mut problem)
     })?;
     for trace in &traces {
-        client.legacy_observations(trace, 100, &mut |row| take(collected, &row, &mut problem))?;
+        client.legacy_observations(trace, window, 100, &mut |row| take(collected, &row, &mut problem))?;
     }
     problem.map_or(Ok(()), |error| Err(error.into()))
 }

@@ -140,7 +140,7 @@ fn all() -> Wanted<'static> {
 }
 
 fn unknown() -> Around<'static> {
-    Around { known: &|_, _| Known::No, already_scored: &|_| false, progress: &|_, _| {} }
+    Around { known: &|_, _| Known::No, already_scored: &|seen| Ok(vec![false; seen.len()]), progress: &|_, _| {} }
 }
 
 /// What files hold, by their names.
@@ -221,8 +221,9 @@ fn sessions_are_picked() {
     assert_eq!(run(&Wanted { tags: &["b".into()], ..all() }, &unknown()).0.len(), 15);
     assert_eq!(run(&Wanted { session: Some("a4"), ..all() }, &unknown()).0, ["a4.langfuse.jsonl"]);
     assert_eq!(run(&Wanted { min_traces: 4, ..all() }, &unknown()).1.too_small, 30);
-    let scored = Around { already_scored: &|session| session.starts_with('a'), ..unknown() };
-    assert_eq!(run(&all(), &scored).1.scored, 15);
+    let a = |seen: &[Seen<'_>]| Ok(seen.iter().map(|seen| seen.session.starts_with('a')).collect());
+    let scored = Around { already_scored: &a, ..unknown() };
+    assert_eq!(run(&all(), &scored).1.scored_elsewhere, 15);
     let known = |session: &str, _: &Path| if session == "a0" { Known::Forgotten } else { Known::OnDisk };
     let (files, pulled) = run(&Wanted { rescore: true, ..all() }, &Around { known: &known, ..unknown() });
     assert_eq!((files.len(), pulled.forgotten, pulled.on_disk), (0, 1, 29));

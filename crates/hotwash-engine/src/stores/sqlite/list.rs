@@ -185,7 +185,7 @@ impl Store {
             let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
             let sql = format!(
                 "SELECT s.id, s.project, s.model, s.to_ms, o.substance, o.intent, o.status, o.goal, o.evidence, o.lack,
-                    coalesce(r.reworked, 0), s.from_ms
+                    coalesce(r.reworked, 0), s.from_ms, s.path
                  FROM sessions s JOIN outcomes o ON o.origin = ?1 AND o.session = s.id
                  LEFT JOIN rework r ON r.session = s.id
                  WHERE s.kind = 'main' AND {since} AND (?3 IS NULL OR s.from_ms < ?3) ORDER BY s.to_ms DESC, s.id"
@@ -214,6 +214,7 @@ impl Store {
                 found.push(Judged {
                     id: SessionId(id),
                     project,
+                    path: row.get(12)?,
                     model: row.get(2)?,
                     from,
                     to,

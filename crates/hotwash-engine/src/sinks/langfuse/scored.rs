@@ -1,0 +1,119 @@
+//! What Langfuse knows to be scored, so that two machines do not score the same session twice.
+
+use super::encode::{self, OVERALL, Place};
+use super::push::moment;
+use super::target::Targets;
+use crate::langfuse::{Client, LangfuseError, StoredScore, Subject, Window};
+use crate::sources::langfuse::pull::{Seen, trace_key};
+use crate::stores::Row;
+use hotwash_core::rubric::Rubric;
+use hotwash_core::sessions::{SessionId, Timestamp};
+use std::collections::{HashMap, HashSet};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The sessions that a model has judged by this rubric and as they are now.
+pub fn judged(
+    client: &Client,
+    rows: &[Row],
+    targets: &Targets,
+    rubric: &Rubric,
+) -> Result<HashSet<SessionId>, LangfuseError> {
+    let mut by_id: HashMap<String, &Row> = HashMap::new();
+    for row in rows {
+        let target = targets.target(row);
+        let on_session = if target.whole { Place::Whole } else { Place::Part };
+        for place in [on_session, Place::Trace] {
+            by_id.insert(encode::id(row, &target, OVERALL, &rubric.id(), place), row);
+        }
+    }
+    let ids: Vec<String> = by_id.keys().cloned().collect();
+    let there = client.scores_by_id(&ids)?;
+    let judged = there.iter().filter(|score| by_a_model(score)).filter_map(|score| {
+        let row = by_id.get(&score.id)?;
+        let at = moment(&score.metadata["session_to"]);
+        (at.is_some() && at >= row.session.to).then(|| row.session.id.clone())
+    });
+    Ok(judged.collect())
+}
+
+fn by_a_model(score: &StoredScore) -> bool {
+    moment(&score.metadata["judged_at"]).is_some()
+}
+
+/// Up to when sessions were scored, by keys of sessions and of traces.
+#[derive(Debug, Default)]
+pub struct Scored {
+    sessions: HashMap<u64, Timestamp>,
+    traces: HashMap<u64, Timestamp>,
+}
+
+/// A score is as old as what it is about, and stays on the day of its first version while a session goes on.
+const BEFORE_MS: i64 = 30 * 24 * 3600 * 1000;
+/// What ends a turn may be told a little later than what happened in it.
+const LATE_MS: i64 = 60_000;
+
+/// How many sessions are asked about together, and how many letters their ids may have.
+const TOGETHER: usize = 50;
+const LETTERS: usize = 2_000;
+
+impl Scored {
+    /// Reads what was scored by this rubric, of sessions in which something happened in a stretch of time. Where a model
+    /// is to judge, the offline judge's scores are none. Overall scores come first, all in one list; those sessions that
+    /// are not among them may have others, and are asked about by their ids.
+    pub fn read(
+        client: &Client,
+        rubric: &Rubric,
+        models: bool,
+        window: Window,
+        seen: &[Seen<'_>],
+    ) -> Result<Scored, LangfuseError> {
+        let mut scored = Scored::default();
+        let window = Window { from: Timestamp(window.from.0 - BEFORE_MS), to: window.to };
+        let rubric = rubric.id();
+        let see = |scored: &mut Scored, score: StoredScore| {
+            if score.metadata["rubric"] == rubric.as_str() && (by_a_model(&score) || !models) {
+                scored.add(&score);
+            }
+        };
+        client.scores_named(OVERALL, window, &mut |score| see(&mut scored, score))?;
+        // Ids stand in a list with commas.
+        let open = seen.iter().filter(|seen| !scored.covers(seen)).map(|seen| seen.session);
+        let open: Vec<&str> = open.filter(|session| !session.contains(',')).collect();
+        let mut rest = open.as_slice();
+        while !rest.is_empty() {
+            let mut letters = 0;
+            let fits = rest.iter().take(TOGETHER).take_while(|session| {
+                letters += session.len();
+                letters <= LETTERS
+            });
+            let (batch, after) = rest.split_at(fits.count().max(1));
+            client.scores_of_sessions(batch, window, &mut |score| see(&mut scored, score))?;
+            rest = after;
+        }
+        Ok(scored)
+    }
+
+    fn add(&mut self, score: &StoredScore) {
+        let told = [&score.metadata["session_to"], &score.metadata["known_to"]];
+        let Some(to) = told.into_iter().filter_map(moment).max() else { return };
+        let later = |known: &mut Timestamp| *known = to.max(*known);
+        let mut sessions: Vec<&str> = score.metadata["langfuse_session"].as_str().into_iter().collect();
+        sessions.extend(score.metadata["other_sessions"].as_array().into_iter().flatten().filter_map(|id| id.as_str()));
+        match &score.subject {
+            Subject::Session(session) => sessions.push(session),
+            Subject::Trace(trace) => later(self.traces.entry(trace_key(trace)).or_insert(to)),
+            _ => {}
+        }
+        for session in sessions {
+            later(self.sessions.entry(xxh3_64(session.as_bytes())).or_insert(to));
+        }
+    }
+
+    /// Whether a session was scored, and nothing has happened in it since.
+    pub fn covers(&self, seen: &Seen<'_>) -> bool {
+        let session = self.sessions.get(&xxh3_64(seen.session.as_bytes()));
+        let traces = seen.traces.iter().filter_map(|trace| self.traces.get(trace));
+        let to = session.into_iter().chain(traces).max();
+        to.is_some_and(|to| *to >= seen.begun && to.0 + LATE_MS >= seen.ended.0)
+    }
+}
