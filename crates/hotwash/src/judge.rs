@@ -159,6 +159,7 @@ pub(crate) fn judge(
         stop: &stop,
         now: &|| Timestamp(now_ns() / 1_000_000),
         may_share: &|row| sharing.allows(row),
+        may_share_from: &|folder| sharing.allows_from(folder),
         progress: &|report| bar.tell(report),
     };
     let mut topics = pick_topics(&run.store, rows, &setup)?;
@@ -273,6 +274,7 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
         stop: &stop,
         now: &|| Timestamp(now_ns() / 1_000_000),
         may_share: &|row| sharing.allows(row),
+        may_share_from: &|folder| sharing.allows_from(folder),
         progress: &|_| {},
     };
     let mut dockets = judging::pick(&run.store, rows, &setup).ok()?;

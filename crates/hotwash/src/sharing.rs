@@ -31,16 +31,21 @@ impl<'a> Sharing<'a> {
     }
 
     pub(crate) fn allows(&self, row: &Row) -> bool {
-        let Settings { share, opt_out, .. } = self.settings;
         let project = row.session.project.as_str();
         // A folder that cannot be found again may hold a file that says no.
         let Some(named) = self.named(project) else { return false };
-        let folder = self.repositories.folder(&named);
-        let whole = folder.to_string_lossy();
-        let left_out = |part: &String| [project, &named, &whole].iter().any(|path| path.contains(part.as_str()));
+        self.allows_from(&named) && !self.settings.opt_out.value.iter().any(|part| project.contains(part.as_str()))
+    }
+
+    /// Whether what was done in a folder may leave.
+    pub(crate) fn allows_from(&self, folder: &str) -> bool {
+        let Settings { share, opt_out, .. } = self.settings;
+        let path = self.repositories.folder(folder);
+        let whole = path.to_string_lossy();
+        let left_out = |part: &String| [folder, &whole].iter().any(|path| path.contains(part.as_str()));
         // A switch in the folder where we happen to be says nothing of other projects.
         let off = !share.value && !matches!(share.from, settings::Layer::Project(_));
-        !off && !opt_out.value.iter().any(left_out) && settings::shares(&folder)
+        !off && !opt_out.value.iter().any(left_out) && settings::shares(&path)
     }
 
     /// A project's path with the names that were taken out of it; none where something else was.

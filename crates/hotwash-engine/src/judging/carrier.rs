@@ -6,6 +6,7 @@ use super::matter::{Came, Matter};
 use super::purse::{self, Purse, Reserved, Share, Spent};
 use super::{Docket, Report, Setup, Subject, without_path};
 use crate::judges::{Failing, JudgeError, Reply};
+use crate::pipeline::Untold;
 use crate::stores::{Answered, Judgement, Store, StoreError, Topic};
 use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::redact;
@@ -39,7 +40,12 @@ impl<'s, 'w> Carrier<'s, 'w> {
         if let (Err(_), Subject::Transcript(prompted)) = (&matter, docket.subject) {
             self.report.told.insert(prompted.path);
         }
-        Ok(matter.map_err(|untold| self.report.fail(&without_path(&untold))).ok())
+        Ok(matter
+            .map_err(|untold| match untold {
+                Untold::KeptBack => self.report.skip("opted out"),
+                untold => self.report.fail(&without_path(&untold)),
+            })
+            .ok())
     }
 
     /// What it came to, with what is left in the purse.

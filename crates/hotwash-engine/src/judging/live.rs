@@ -209,6 +209,11 @@ impl<'r> Head<'_, 'r> {
                 continue;
             }
             let Some(reserved) = self.carrier.reserve(&ask) else {
+                if !self.under_way.is_empty() {
+                    // Much of what is set aside for others comes back with their answers.
+                    self.queue.push_front((number, ask));
+                    return Ok(());
+                }
                 self.carrier.report.ended = Some(super::over_the_cap(&ask, self.carrier.setup));
                 return Ok(());
             };

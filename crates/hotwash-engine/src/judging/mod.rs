@@ -29,7 +29,7 @@ use hotwash_core::prompts::{self, Task};
 use hotwash_core::redaction::{Rules, redact};
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Provenance;
-use hotwash_core::sessions::{SessionKind, Timestamp, Usage};
+use hotwash_core::sessions::{Event, SessionKind, Timestamp, Usage};
 use hotwash_core::verdicts::Thresholds;
 use matter::Matter;
 use purse::Purse;
@@ -106,6 +106,8 @@ pub struct Setup<'a> {
     pub now: &'a (dyn Fn() -> Timestamp + Sync),
     /// Whether anything of a session may reach a model.
     pub may_share: &'a dyn Fn(&Row) -> bool,
+    /// Whether anything may that was done in a folder, given as it was recorded.
+    pub may_share_from: &'a dyn Fn(&str) -> bool,
     /// Told how far it is.
     pub progress: &'a dyn Fn(&Report),
 }
@@ -410,11 +412,8 @@ fn open_case<'s>(store: &Store, row: &Row, setup: &'s Setup<'s>) -> Result<Resul
 
 fn record(store: &Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Record, Untold>, StoreError> {
     let mut recorder = Recorder::new(setup.rules);
-    let told = pipeline::tell(store, setup.archive, &store.parts(row)?, &mut |event| recorder.event(event));
-    match told {
-        Err(Untold::Store(error)) => return Err(error),
-        Err(untold) => return Ok(Err(untold)),
-        Ok(()) => {}
+    if let Err(untold) = tell(store, &store.parts(row)?, setup, &mut |event| recorder.event(event))? {
+        return Ok(Err(untold));
     }
     let note = |child: Row| {
         let kind = redact("subagent", setup.rules);
@@ -426,6 +425,29 @@ fn record(store: &Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Record, 
         Vec::new()
     };
     Ok(Ok(recorder.finish(About { facts: row.session.facts.get(), subagents })))
+}
+
+/// Tells the events of pieces, unless one of them happened where nothing may leave: a session is one project's by where
+/// most of it happened, and may have been elsewhere, too.
+fn tell(
+    store: &Store,
+    parts: &[StoredPart],
+    setup: &Setup<'_>,
+    tell: &mut dyn FnMut(&Event<'_>),
+) -> Result<Result<(), Untold>, StoreError> {
+    let mut folders: BTreeSet<String> = BTreeSet::new();
+    let told = pipeline::tell(store, setup.archive, parts, &mut |event| {
+        let folder = event.origin.cwd.to_str();
+        if !folder.is_empty() && !folders.contains(&*folder) {
+            folders.insert(folder.into_owned());
+        }
+        tell(event);
+    });
+    match told {
+        Err(Untold::Store(error)) => Err(error),
+        Ok(()) if !folders.iter().all(|folder| (setup.may_share_from)(folder)) => Ok(Err(Untold::KeptBack)),
+        told => Ok(told),
+    }
 }
 
 /// Why a question is not asked any more: it might cost more than is left.
@@ -444,5 +466,6 @@ fn without_path(untold: &Untold) -> String {
         Untold::Store(error) => error.to_string(),
         Untold::Gone(_) => "the transcript is gone, and the archive does not have it".into(),
         Untold::Unreadable(..) => "the transcript cannot be read".into(),
+        Untold::KeptBack => untold.to_string(),
     }
 }

@@ -51,6 +51,9 @@ pub enum Untold {
     /// A transcript cannot be read.
     #[error("cannot read {0}: {why}", why = words(.1))]
     Unreadable(String, #[source] io::Error),
+    /// Part of it happened in a project that keeps out.
+    #[error("part of it happened in a project that opted out")]
+    KeptBack,
 }
 
 /// Tells `tell` the events of a session, piece after piece. Those of its second transcript and the ones after it are told

@@ -155,6 +155,7 @@ impl<'a> Bench<'a> {
             stop: self.stop.unwrap_or(&going),
             now: &|| Timestamp(NOW_NS / 1_000_000),
             may_share: &|row| !row.session.project.as_str().contains("private"),
+            may_share_from: &|folder| !folder.contains("private"),
             progress: &|_| {},
         };
         let mut topics = Report::default();
@@ -274,6 +275,35 @@ fn a_cap_is_kept_and_said() {
     let bench = Bench { cap: Some(1.0), looks: vec![("llama", Backend::Live(&judge))], ..Bench::of(&judge) };
     let (report, _) = bench.run(&case);
     assert!(report.calls == 0 && report.ended.unwrap().contains("nobody knows what llama costs"));
+}
+
+#[test]
+fn what_is_set_aside_for_others_comes_back_before_a_cap_ends_the_run() {
+    // As much as one question may cost at most, and not two.
+    let mut cap = 0.001;
+    let judged = loop {
+        let case = cases(&["one", "two", "three"]);
+        let judge = Scripted::in_the_mood(Mood::Delighted);
+        let (report, _) = Bench { cap: Some(cap), tasks: &[Task::Quality], ..Bench::of(&judge) }.run(&case);
+        if report.calls > 0 {
+            break report;
+        }
+        cap *= 1.25;
+    };
+    assert_eq!((judged.judged, judged.ended.as_deref()), (3, None), "{judged:?}");
+}
+
+#[test]
+fn a_session_that_was_in_a_private_project_too_is_kept_back() {
+    let case = cases(&["one"]);
+    let talk = mended("two").in_folder("/srv/private").prompt("p-1", "And now the plans that nobody may see.");
+    let talk = talk.in_folder("/srv/two").says("p-2", "They are done, and nobody has seen them.");
+    case.write("two/two.jsonl", talk.text());
+    case.ingest();
+    let judge = Scripted::in_the_mood(Mood::Delighted);
+    let (report, _) = Bench::of(&judge).run(&case);
+    assert_eq!((report.judged, report.skipped), (1, [("opted out", 1)].into()));
+    assert!(judge.asked.lock().unwrap().iter().all(|(_, text)| !text.contains("nobody may see")));
 }
 
 #[test]

@@ -127,6 +127,7 @@ fn untold(run: &Run<'_>, error: Untold) -> Failure {
         Untold::Unreadable(path, error) => {
             Failure::new(format!("cannot read {}", run.shown_path(&path))).cause(words(&error))
         }
+        Untold::KeptBack => Failure::new(error.to_string()),
     }
 }
 
