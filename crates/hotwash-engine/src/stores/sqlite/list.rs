@@ -2,7 +2,7 @@
 
 use super::error::json_error;
 use super::files::held;
-use super::put::outcome_provenance;
+use super::put::OUTCOMES;
 use super::{Result, Store};
 use crate::stores::{Judged, Lookup, Query, Row, StoredPart, Usage};
 use hotwash_core::facts::{Cost, Facts, Tokens};
@@ -335,8 +335,8 @@ fn origin_of(
 
 /// The origin of the offline judge's outcomes.
 fn outcome_origin(connection: &Connection) -> rusqlite::Result<Option<(i64, bool)>> {
-    let Provenance { rubric_hash, judge, judge_version, .. } = outcome_provenance();
-    origin_of(connection, &rubric_hash, &judge, &judge_version)
+    let Provenance { rubric_hash, judge, judge_version, .. } = &*OUTCOMES;
+    origin_of(connection, rubric_hash, judge, judge_version)
 }
 
 /// The facts of the sessions of which a table has nothing from an origin: all of them where there is no such origin.

@@ -9,7 +9,9 @@ use hotwash_core::rework::{Fingerprint, Rework, repository};
 use hotwash_core::scores::{Grade, Overall, Provenance, Reading, Score, offline};
 use hotwash_core::sessions::{Piece, Session, SessionId, SessionKind};
 use rusqlite::{OptionalExtension, Transaction, params};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 impl Store {
     /// Keeps transcripts with their sessions and grades, all or none of them. Until they are settled it is open whose
@@ -48,16 +50,17 @@ impl Store {
     /// Keeps sessions that are made of several pieces, and puts back `single` ones, given with their places, that no
     /// longer are; all or none of them.
     pub fn put_joined(&mut self, joined: &[Joined], single: &[(Graded, String, u32)]) -> Result<()> {
+        let origins = Origins::default();
         self.write(|transaction| {
             for (graded, path, version) in single {
                 transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&graded.session.id.0])?;
                 begin(transaction, &graded.session.id, path, *version)?;
-                put_session(transaction, graded, path, *version, "OR REPLACE")?;
+                put_session(transaction, &origins, graded, path, *version, "OR REPLACE")?;
             }
             for Joined { graded, parts } in joined {
                 let Some(first) = parts.first() else { continue };
                 begin(transaction, &graded.session.id, &first.path, first.version)?;
-                put_session(transaction, graded, &first.path, first.version, "OR REPLACE")?;
+                put_session(transaction, &origins, graded, &first.path, first.version, "OR REPLACE")?;
                 let json = serde_json::to_string(parts).map_err(|error| json_error(&error))?;
                 transaction
                     .prepare_cached("INSERT OR REPLACE INTO joined (session, parts) VALUES (?1, ?2)")?
@@ -89,19 +92,23 @@ impl Store {
 
     /// Keeps grades of sessions that are already there, all or none of them.
     pub fn put_grades(&mut self, grades: &[(SessionId, Grade)]) -> Result<()> {
-        self.write(|transaction| grades.iter().try_for_each(|(id, grade)| put_grade(transaction, id, grade)))
+        let origins = Origins::default();
+        self.write(|transaction| grades.iter().try_for_each(|(id, grade)| put_grade(transaction, &origins, id, grade)))
     }
 
     /// Keeps outcomes of sessions that are already there, all or none of them.
     pub fn put_outcomes(&mut self, outcomes: &[(SessionId, Outcome)]) -> Result<()> {
-        self.write(|transaction| outcomes.iter().try_for_each(|(id, outcome)| put_outcome(transaction, id, outcome)))
+        let origins = Origins::default();
+        self.write(|transaction| {
+            outcomes.iter().try_for_each(|(id, outcome)| put_outcome(transaction, &origins, id, outcome))
+        })
     }
 
     /// Notes that the offline judge has judged every session by this rubric, and its outcome.
     pub fn complete(&mut self, rubric_hash: &str) -> Result<()> {
         let open = self.read(|connection| {
             let sql = "SELECT EXISTS (SELECT 1 FROM origins WHERE rubric_hash IN (?1, ?2) AND complete = 0)";
-            connection.query_row(sql, [rubric_hash, &outcome_provenance().rubric_hash], |row| row.get::<_, bool>(0))
+            connection.query_row(sql, [rubric_hash, &OUTCOMES.rubric_hash], |row| row.get::<_, bool>(0))
         })?;
         if !open {
             return Ok(());
@@ -110,7 +117,7 @@ impl Store {
             let mut statement = transaction.prepare_cached(
                 "UPDATE origins SET complete = 1 WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3",
             )?;
-            let outcome = outcome_provenance();
+            let outcome = &*OUTCOMES;
             statement.execute([rubric_hash, offline::JUDGE, offline::VERSION])?;
             statement.execute([&outcome.rubric_hash, &outcome.judge, &outcome.judge_version]).map(drop)
         })
@@ -155,9 +162,9 @@ enum Owner {
 }
 
 fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -> rusqlite::Result<()> {
-    let mut stale = Vec::new();
+    let (mut stale, origins) = (Vec::new(), Origins::default());
     for entry in entries {
-        let ids = put_entry(transaction, entry, owner)?;
+        let ids = put_entry(transaction, &origins, entry, owner)?;
         if !ids.is_empty() {
             stale.push((ids, &entry.file.path));
         }
@@ -166,7 +173,7 @@ fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -
     let mut provenances =
         entries.iter().flat_map(|entry| &entry.sessions).filter_map(|graded| graded.grade.scores.first());
     if let Some(score) = provenances.next_back() {
-        let (grade, outcome) = (origin(transaction, &score.provenance)?, origin(transaction, &outcome_provenance())?);
+        let (grade, outcome) = (origins.of(transaction, &score.provenance)?, origins.of(transaction, &OUTCOMES)?);
         transaction
             .prepare_cached("UPDATE origins SET complete = 0 WHERE complete = 1 AND id NOT IN (?1, ?2)")?
             .execute([grade, outcome])?;
@@ -191,7 +198,12 @@ fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> r
 }
 
 /// Keeps a transcript. Says which sessions it had before that are no longer its own.
-fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusqlite::Result<Vec<SessionId>> {
+fn put_entry(
+    transaction: &Transaction<'_>,
+    origins: &Origins,
+    entry: &Entry,
+    owner: Owner,
+) -> rusqlite::Result<Vec<SessionId>> {
     let Entry { file, role, is_new, reading, keys, pieces, sessions } = entry;
     // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
     let mut stale = if *is_new { Vec::new() } else { given(transaction, &file.path, file.version)? };
@@ -231,10 +243,10 @@ fn put_entry(transaction: &Transaction<'_>, entry: &Entry, owner: Owner) -> rusq
     }
     for graded in sessions {
         let (path, version) = (&file.path, file.version);
-        if owner == Owner::Known || put_session(transaction, graded, path, version, "OR IGNORE")? == 0 {
+        if owner == Owner::Known || put_session(transaction, origins, graded, path, version, "OR IGNORE")? == 0 {
             // A session that another transcript holds too is left alone until it is known whose it is.
             if owner == Owner::Known || !is_held_elsewhere(transaction, &graded.session.id, path)? {
-                put_session(transaction, graded, path, version, "OR REPLACE")?;
+                put_session(transaction, origins, graded, path, version, "OR REPLACE")?;
             }
         }
     }
@@ -261,6 +273,7 @@ fn is_held_elsewhere(transaction: &Transaction<'_>, id: &SessionId, path: &str) 
 /// Keeps a session with its grade. Says whether it was put: `OR IGNORE` leaves one alone that is there.
 fn put_session(
     transaction: &Transaction<'_>,
+    origins: &Origins,
     graded: &Graded,
     path: &str,
     version: u32,
@@ -291,16 +304,21 @@ fn put_session(
             progress
         ])?;
     if put > 0 {
-        put_grade(transaction, &session.id, grade)?;
-        put_outcome(transaction, &session.id, outcome)?;
+        put_grade(transaction, origins, &session.id, grade)?;
+        put_outcome(transaction, origins, &session.id, outcome)?;
         put_print(transaction, session, print)?;
     }
     Ok(put)
 }
 
 /// Keeps the outcome of a session by the offline judge.
-fn put_outcome(transaction: &Transaction<'_>, id: &SessionId, outcome: &Outcome) -> rusqlite::Result<()> {
-    let origin = origin(transaction, &outcome_provenance())?;
+fn put_outcome(
+    transaction: &Transaction<'_>,
+    origins: &Origins,
+    id: &SessionId,
+    outcome: &Outcome,
+) -> rusqlite::Result<()> {
+    let origin = origins.of(transaction, &OUTCOMES)?;
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO outcomes (origin, session, substance, intent, status, goal, evidence, lack,
@@ -330,16 +348,14 @@ fn word(value: &impl serde::Serialize) -> String {
 }
 
 /// Where outcomes of the offline judge come from.
-pub(super) fn outcome_provenance() -> Provenance {
-    Provenance {
-        judge: offline::JUDGE.into(),
-        judge_version: outcomes::VERSION.into(),
-        model: None,
-        rubric: "outcome".into(),
-        rubric_hash: "outcome".into(),
-        prompt_hash: None,
-    }
-}
+pub(super) static OUTCOMES: LazyLock<Provenance> = LazyLock::new(|| Provenance {
+    judge: offline::JUDGE.into(),
+    judge_version: outcomes::VERSION.into(),
+    model: None,
+    rubric: "outcome".into(),
+    rubric_hash: "outcome".into(),
+    prompt_hash: None,
+});
 
 /// Keeps the fingerprint of a person's session, if it changed anything.
 fn put_print(transaction: &Transaction<'_>, session: &Session, print: &Fingerprint) -> rusqlite::Result<()> {
@@ -359,11 +375,11 @@ fn put_print(transaction: &Transaction<'_>, session: &Session, print: &Fingerpri
     Ok(())
 }
 
-fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> rusqlite::Result<()> {
+fn put_grade(transaction: &Transaction<'_>, origins: &Origins, id: &SessionId, grade: &Grade) -> rusqlite::Result<()> {
     let Some(Score { provenance, .. }) = grade.scores.first() else {
         return Ok(());
     };
-    let origin = origin(transaction, provenance)?;
+    let origin = origins.of(transaction, provenance)?;
     let (thousandths, tier) = match &grade.overall {
         Overall::Graded { thousandths, tier, .. } => (Some(*thousandths), Some(tier)),
         Overall::TooFew { .. } => (None, None),
@@ -385,6 +401,21 @@ fn put_grade(transaction: &Transaction<'_>, id: &SessionId, grade: &Grade) -> ru
             serde_json::to_string(&readings).map_err(|error| json(&error))?
         ])?;
     Ok(())
+}
+
+/// Origins that were looked up in a transaction: hundreds of sessions have the same two.
+#[derive(Default)]
+struct Origins(RefCell<Vec<(Provenance, i64)>>);
+
+impl Origins {
+    fn of(&self, transaction: &Transaction<'_>, provenance: &Provenance) -> rusqlite::Result<i64> {
+        if let Some((_, id)) = self.0.borrow().iter().find(|(known, _)| known == provenance) {
+            return Ok(*id);
+        }
+        let id = origin(transaction, provenance)?;
+        self.0.borrow_mut().push((provenance.clone(), id));
+        Ok(id)
+    }
 }
 
 /// The number under which it is kept where a grade comes from.
