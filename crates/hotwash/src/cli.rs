@@ -207,7 +207,7 @@ pub(crate) struct Pulling {
     #[arg(long, value_name = "N", requires = "source")]
     pub(crate) min_traces: Option<usize>,
     /// Only so many of them, picked at random but always the same
-    #[arg(long, value_name = "N", requires = "source")]
+    #[arg(long, value_name = "N", requires = "source", value_parser = at_least_one)]
     pub(crate) sample: Option<usize>,
     /// Also sessions that were scored before
     #[arg(long, requires = "source")]
@@ -688,6 +688,15 @@ fn percent(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
         _ => Err("not a number from 0 to 100".into()),
+    }
+}
+
+/// A number of things of which none would be nothing to do.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least 1".into()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("not a number".into()),
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn push(
     How { attaching, force, dry_run }: How,
 ) -> Result<(Report, u64), Failure> {
     let sharing = Sharing::new(context, &run.rules);
-    let allowed: Vec<Row> = rows.iter().filter(|row| sharing.allows(row)).cloned().collect();
+    let allowed: Vec<Row> = rows.iter().filter(|row| sharing.allows_whole(run, row)).cloned().collect();
     if allowed.is_empty() {
         return Ok((Report::default(), rows.len() as u64));
     }

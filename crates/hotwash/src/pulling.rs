@@ -142,6 +142,9 @@ fn told(pulled: &Pulled, screen: &Screen) -> String {
     let became = became.collect::<Vec<_>>().join(", ");
     let listed = count(pulled.listed as u64, "session");
     let told = match became.as_str() {
+        "" if pulled.listed == 0 => {
+            "0 sessions in Langfuse match within this time; --since 30d looks further back".to_owned()
+        }
         "" => format!("{listed} in Langfuse"),
         became => format!("{listed} in Langfuse: {became}"),
     };

@@ -123,17 +123,18 @@ fn push(context: &Context<'_>, args: &LangfusePush) -> Result<Exit, Failure> {
 }
 
 /// Labels given since then, up to now and a little, because clocks differ.
-fn read(context: &Context<'_>, client: &Client, args: &LangfuseLabels) -> Result<Labels, Failure> {
+/// Labels, and since when they were read.
+fn read(context: &Context<'_>, client: &Client, args: &LangfuseLabels) -> Result<(Labels, Timestamp), Failure> {
     const SLACK_MS: i64 = 3_600_000;
     let now = Timestamp(now_ns() / 1_000_000);
     let from = back_from_now(&args.since, now, &context.screen.clock)?;
     let window = Window { from, to: Timestamp(now.0 + SLACK_MS) };
-    labels::labels(client, window, args.unsigned).map_err(failure)
+    Ok((labels::labels(client, window, args.unsigned).map_err(failure)?, from))
 }
 
 fn labels(context: &Context<'_>, args: &LangfuseLabels) -> Result<Exit, Failure> {
     let client = connect(context)?;
-    let labels = read(context, &client, args)?;
+    let (labels, _) = read(context, &client, args)?;
     if args.json {
         let document = json!({
             "version": shapes::VERSION,
@@ -185,17 +186,17 @@ fn label_shape(label: &Label) -> Value {
 fn dataset(context: &Context<'_>, args: &LangfuseLabels, name: &str) -> Result<Exit, Failure> {
     let run = of_store(context)?;
     let client = connect(context)?;
-    let labels = read(context, &client, args)?;
+    let (labels, since) = read(context, &client, args)?;
     let sharing = Sharing::new(context, &run.rules);
     let known: HashMap<String, (Redacted<String>, Redacted<String>)> = run
         .store
         .sessions(&run.query(None, false))?
         .into_iter()
-        .filter(|row| sharing.allows(row))
+        .filter(|row| sharing.allows_whole(&run, row))
         .map(|row| (row.session.recorded, (row.session.title, row.session.summary)))
         .collect();
     let about = |session: &str| known.get(session).cloned();
-    let report = dataset::keep(&client, name, &labels.all, &about).map_err(failure)?;
+    let report = dataset::keep(&client, name, &labels.all, since, &about).map_err(failure)?;
     if args.json {
         stdout(&shapes::document(&json!({
             "version": shapes::VERSION, "dataset": name, "sessions": report.sessions,

@@ -51,6 +51,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     if let Some(pulled) = &pulled {
         exit = exit.and(pulling::report(context, pulled));
     }
+    let mut unsent = None;
     if let Some(sink) = &sink {
         run.sent_to.push("Langfuse".into());
         let mut pushed = rows.clone();
@@ -60,7 +61,11 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
             let before = Query { paths: Some(paths.collect()), ..query.clone() };
             pushed.extend(run.store.sessions(&before)?);
         }
-        exit = exit.and(sink.push(context, &run, &pushed)?);
+        match sink.push(context, &run, &pushed) {
+            Ok(pushed) => exit = exit.and(pushed),
+            // What was graded, and perhaps paid for, is shown all the same.
+            Err(failure) => unsent = Some(failure),
+        }
     }
     if args.json {
         // Session by session: a document of thousands would not fit beside itself in memory.
@@ -83,6 +88,9 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         if let Some(offer) = judge::offer(context, &run, &rows) {
             judge::say(&offer);
         }
+    }
+    if let Some(failure) = unsent {
+        return Err(failure);
     }
     let Some(bar) = args.fail_under else { return Ok(exit) };
     let trusted = rows.iter().filter(|row| !is_suspected(row));

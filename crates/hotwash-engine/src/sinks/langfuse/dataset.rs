@@ -4,8 +4,9 @@ use super::labels::Label;
 use crate::langfuse::{Client, DatasetItem, LangfuseError, Subject};
 use hotwash_core::hash::sha256;
 use hotwash_core::redaction::Redacted;
+use hotwash_core::sessions::Timestamp;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the dataset is called, unless somebody says otherwise.
 pub const NAME: &str = "hotwash-ground-truth";
@@ -24,8 +25,14 @@ pub struct Report {
 /// What is known here of a session: its title and its summary.
 pub type About<'a> = dyn Fn(&str) -> Option<(Redacted<String>, Redacted<String>)> + 'a;
 
-/// Brings a dataset in line with labels.
-pub fn keep(client: &Client, dataset: &str, labels: &[Label], about: &About<'_>) -> Result<Report, LangfuseError> {
+/// Brings a dataset in line with the labels since a moment. What items know from before it stays.
+pub fn keep(
+    client: &Client,
+    dataset: &str,
+    labels: &[Label],
+    since: Timestamp,
+    about: &About<'_>,
+) -> Result<Report, LangfuseError> {
     let mut sessions: BTreeMap<&str, Vec<&Label>> = BTreeMap::new();
     for label in labels {
         sessions.entry(&label.session).or_default().push(label);
@@ -40,6 +47,9 @@ pub fn keep(client: &Client, dataset: &str, labels: &[Label], about: &About<'_>)
     for (session, labels) in sessions {
         let mut item = item(dataset, session, &labels, about(session));
         let known = there.get(&item.id);
+        if let Some(known) = known {
+            remember(&mut item, known, since);
+        }
         // Somebody else may know more of it.
         if item.input["summary"].is_null()
             && let Some(known) = known
@@ -102,4 +112,37 @@ fn item(
         }),
         source_trace_id: trace,
     }
+}
+
+/// Adds the labels of an item that are older than what was read, unless the same person has said something else since.
+fn remember(item: &mut DatasetItem, known: &DatasetItem, since: Timestamp) {
+    fn labels(item: &DatasetItem) -> Vec<Value> {
+        item.metadata["labels"].as_array().cloned().unwrap_or_default()
+    }
+    let since = since.to_string();
+    let now = labels(item);
+    let said = |label: &Value| (label["name"].clone(), label["who"].clone());
+    let mut older: Vec<Value> = labels(known);
+    older.retain(|label| {
+        let at = label["at"].as_str();
+        at.is_some_and(|at| at < since.as_str()) && !now.iter().any(|newer| said(newer) == said(label))
+    });
+    if older.is_empty() {
+        return;
+    }
+    // The latest last, so that it counts.
+    older.sort_by(|a, b| a["at"].as_str().cmp(&b["at"].as_str()));
+    let read: BTreeSet<String> = now.iter().map(|label| label["name"].to_string()).collect();
+    let mut who: BTreeSet<String> = BTreeSet::new();
+    for label in older.iter().chain(&now) {
+        who.extend(label["who"].as_str().map(str::to_owned));
+    }
+    for label in &older {
+        if let (Some(name), false) = (label["name"].as_str(), read.contains(&label["name"].to_string())) {
+            item.expected_output[name] = label["value"].clone();
+        }
+    }
+    older.extend(now);
+    item.metadata["labels"] = Value::Array(older);
+    item.metadata["labeled_by"] = json!(who);
 }

@@ -520,8 +520,14 @@ fn what_people_say_becomes_labels_and_ground_truth() {
         assert_eq!((found.unsigned, found.homeless), (1, 1));
         assert_eq!(labels::labels(&client, window, true).unwrap().all.len(), 4);
         let about = |_: &str| Some((redact("A title", &rules()), redact("A summary.", &rules())));
-        let keep = || dataset::keep(&client, dataset::NAME, &found.all, &about).unwrap();
+        let keep = || dataset::keep(&client, dataset::NAME, &found.all, window.from, &about).unwrap();
         assert_eq!((keep().written, keep().unchanged), (1, 1));
+        // A later look that sees only newer labels takes nothing away.
+        let newer: Vec<_> = found.all.iter().filter(|label| label.id == "b").cloned().collect();
+        let later = Timestamp(START.0 + 1_000_000);
+        let of_both = fake.state.lock().unwrap().items.values().next().unwrap()["expectedOutput"].clone();
+        dataset::keep(&client, dataset::NAME, &newer, later, &about).unwrap();
+        assert_eq!(fake.state.lock().unwrap().items.values().next().unwrap()["expectedOutput"], of_both);
         let state = fake.state.lock().unwrap();
         let item = state.items.values().next().unwrap();
         assert_eq!(item["input"], json!({ "session_id": "s1", "title": "A title", "summary": "A summary." }));
