@@ -178,7 +178,9 @@ fn topics_are_asked_over_a_server_with_a_bill_and_a_log() {
     assert_eq!(server.requests(), 0);
     let bytes = String::from_utf8_lossy(&dry.stdout).into_owned();
     assert!(
-        bytes.starts_with("==> ") && bytes.contains(".topic (claude-haiku") && bytes.contains("Asked about: e5, e7.")
+        bytes.starts_with("==> ")
+            && bytes.contains(".topic.e5 (claude-haiku")
+            && bytes.contains("Asked about: e5, e7.")
     );
     assert!(!bytes.contains("mara@example.org") && !bytes.contains("refused by the form now"), "{bytes}");
     assert!(stderr(&dry).contains("tells topics apart in 1 of 1 transcript: 1 question"), "{}", stderr(&dry));
@@ -231,7 +233,10 @@ fn answers_that_cannot_be_used_are_counted_and_no_success() {
     for _ in 0..2 {
         let (code, said) = tell_apart(&home, &[]);
         assert!(said.contains("told topics apart in 0 transcripts, 0 cut elsewhere"), "{said}");
-        assert!(said.contains("topics of 1 transcript could not be told apart: the answer could not be used: "), "{said}");
+        assert!(
+            said.contains("topics of 1 transcript could not be told apart: the answer could not be used: "),
+            "{said}"
+        );
         assert_eq!(code, Some(3), "{said}");
     }
     assert_eq!(sessions(&home).len(), 1);
