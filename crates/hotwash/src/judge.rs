@@ -164,7 +164,8 @@ pub(crate) fn judge(
     };
     let mut topics = pick_topics(&run.store, rows, &setup)?;
     let of_topics = judging::estimate(&run.store, &mut topics, &setup)?;
-    let (mut dockets, of_sessions) = pick(&run.store, rows, &setup)?;
+    let mut dockets = pick(&run.store, rows, &setup)?;
+    let of_sessions = judging::estimate(&run.store, &mut dockets, &setup)?;
     let mut estimate = of_sessions.and(&of_topics);
     check_cap(&setup, &estimate)?;
     if dry_run {
@@ -172,12 +173,12 @@ pub(crate) fn judge(
         show_bytes(run, &dockets, &setup, &opened)?;
         let later =
             if topics.open.is_empty() { "" } else { "; sessions may be cut elsewhere once topics are told apart" };
-        say(&format!("nothing was sent: {}{later}", expected(&estimate, &dockets, settings)));
+        say(&format!("nothing was sent: {}{later}", expected(&estimate, Some(&topics), &dockets, settings)));
         return Ok(None);
     }
-    say(&expected(&estimate, &dockets, settings));
+    say(&expected(&estimate, Some(&topics), &dockets, settings));
     let asks_topics = setup.tasks.contains(&Task::Topic);
-    if dockets.open.is_empty() && topics.open.is_empty() {
+    if dockets.open.is_empty() && topics.open.is_empty() && topics.report.failed.is_empty() {
         let topics = asks_topics.then_some(Topics { report: topics.report, recut: 0 });
         return Ok(Some(Judged { exit: Exit::Done, report: dockets.report, estimate, topics }));
     }
@@ -185,27 +186,31 @@ pub(crate) fn judge(
     let asked: BTreeSet<String> = topics.open.iter().filter_map(path).map(str::to_owned).collect();
     let fresh;
     let topics = if asks_topics {
-        bar.begin(topics.open.len() as u64);
+        bar.begin(&topics);
         let report = judging::judge(&mut run.store, topics, &setup);
         bar.clear();
         let report = report?;
         let recut = run::recut(&mut run.store, run.archive.as_ref(), &run.rules, &run.rubric)?;
-        if recut > 0 {
-            fresh = again(run)?;
-            let (sessions, of_sessions) = pick(&run.store, &fresh, &setup)?;
-            dockets = sessions;
-            if settings.tasks.value != [Task::Topic] {
-                let rest = expected(&of_sessions, &dockets, settings);
-                say(&format!("{} cut elsewhere: {rest}", count(recut, "transcript")));
+        fresh = again(run)?;
+        // Pieces may be joined otherwise where none is cut elsewhere.
+        if !are_same(rows, &fresh) {
+            dockets = pick(&run.store, &fresh, &setup)?;
+            // Where nothing is asked any more, nothing is to be announced.
+            if report.ended.is_none() && !stop.load(Ordering::Relaxed) {
+                let of_sessions = judging::estimate(&run.store, &mut dockets, &setup)?;
+                if settings.tasks.value != [Task::Topic] {
+                    let rest = expected(&of_sessions, None, &dockets, settings);
+                    say(&format!("{} cut elsewhere: {rest}", count(recut, "transcript")));
+                }
+                estimate = of_sessions.and(&of_topics);
             }
-            estimate = of_sessions.and(&of_topics);
         }
         dockets.goes_on_after(&report, &asked, &run.store)?;
         Some(Topics { report, recut })
     } else {
         None
     };
-    bar.begin(dockets.open.len() as u64);
+    bar.begin(&dockets);
     let report = judging::judge(&mut run.store, dockets, &setup);
     bar.clear();
     let report = report?;
@@ -225,15 +230,18 @@ fn pick_topics<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<
     Ok(Dockets { open: Vec::new(), report: Report::default() })
 }
 
-/// The sessions that are to be judged, and what that takes: none where only topics are asked about.
-fn pick<'r>(store: &Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<(Dockets<'r>, Estimate), Failure> {
-    let mut dockets = if setup.tasks == [Task::Topic] {
-        Dockets { open: Vec::new(), report: Report::default() }
-    } else {
-        judging::pick(store, rows, setup)?
-    };
-    let estimate = judging::estimate(store, &mut dockets, setup)?;
-    Ok((dockets, estimate))
+/// The sessions that are to be judged: none where only topics are asked about.
+fn pick<'r>(store: &Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, Failure> {
+    if setup.tasks == [Task::Topic] {
+        return Ok(Dockets { open: Vec::new(), report: Report::default() });
+    }
+    Ok(judging::pick(store, rows, setup)?)
+}
+
+/// Whether these are the same sessions.
+fn are_same(before: &[Row], now: &[Row]) -> bool {
+    let which = |row: &Row| (row.session.id.clone(), row.session.from, row.session.to);
+    before.iter().map(which).eq(now.iter().map(which))
 }
 
 fn path<'d>(docket: &'d Docket<'_>) -> Option<&'d str> {
@@ -437,22 +445,38 @@ fn check_cap(setup: &Setup<'_>, estimate: &Estimate) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a run is going to do, in a line.
-fn expected(estimate: &Estimate, dockets: &Dockets<'_>, settings: &Settings) -> String {
-    let report = &dockets.report;
+/// Why some of what was found is not judged, in brackets.
+fn others(report: &Report, before: &str) -> String {
     let mut others: Vec<String> = Vec::new();
     if report.before > 0 {
-        others.push(format!("{} judged before", report.before));
+        others.push(format!("{} {before} before", report.before));
     }
     others.extend(report.skipped.iter().map(|(why, n)| format!("{n} {why}")));
-    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
-    let judge = crate::judge_settings::shown(&settings.judge.value);
-    let found = count(report.found, "session");
-    if settings.tasks.value == [Task::Topic] && estimate.transcripts == 0 {
-        return format!("{judge} has no topics to tell apart");
+    if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) }
+}
+
+/// What a run is going to do, in a line: about topics where they are still to be told apart, and about sessions.
+fn expected(estimate: &Estimate, topics: Option<&Dockets<'_>>, dockets: &Dockets<'_>, settings: &Settings) -> String {
+    let tasks = &settings.tasks.value;
+    let mut what: Vec<String> = Vec::new();
+    let topics = topics.filter(|_| tasks.contains(&Task::Topic));
+    if let Some(Dockets { open, report }) = topics {
+        let (found, others) = (count(report.found, "transcript"), others(report, "asked about"));
+        what.push(match open.len() {
+            0 => format!("has no topics to tell apart in {found}{others}"),
+            n => format!("tells topics apart in {n} of {found}{others}"),
+        });
     }
-    if dockets.open.is_empty() && estimate.transcripts == 0 {
-        return format!("{judge} has nothing to judge in {found}{others}");
+    if *tasks != [Task::Topic] {
+        let (found, others) = (count(dockets.report.found, "session"), others(&dockets.report, "judged"));
+        what.push(match dockets.open.len() {
+            0 => format!("has nothing to judge in {found}{others}"),
+            n => format!("judges {n} of {found}{others}"),
+        });
+    }
+    let what = format!("{} {}", crate::judge_settings::shown(&settings.judge.value), what.join(" and "));
+    if dockets.open.is_empty() && topics.is_none_or(|topics| topics.open.is_empty()) {
+        return what;
     }
     let bill = match (estimate.probably, estimate.at_most) {
         (Some(Picodollars(0)), Some(Picodollars(0))) => String::new(),
@@ -463,16 +487,8 @@ fn expected(estimate: &Estimate, dockets: &Dockets<'_>, settings: &Settings) -> 
         }
         _ => ", at a price that nobody here knows".into(),
     };
-    let mut what: Vec<String> = Vec::new();
-    if estimate.transcripts > 0 {
-        what.push(format!("tells topics apart in {}", count(estimate.transcripts, "transcript")));
-    }
-    if !dockets.open.is_empty() {
-        what.push(format!("judges {} of {found}{others}", dockets.open.len()));
-    }
     format!(
-        "{judge} {}: {}, about {} tokens{bill}",
-        what.join(" and "),
+        "{what}: {}, about {} tokens{bill}",
         count(estimate.calls, "question"),
         crate::screen::numbers::grouped(estimate.tokens)
     )
@@ -578,19 +594,27 @@ fn tell(report: &Report, topics: Option<&Topics>, opened: &[Opened<'_>], setting
     for (why, n) in report.failed_transcripts.iter().filter(|(why, _)| !by_that(why)) {
         say(&format!("warning: topics of {} could not be told apart: {why}", count(*n, "transcript")));
     }
-    let left: u64 = ["not asked any more", "stopped before"].iter().filter_map(|why| report.skipped.get(why)).sum();
+    let unasked = |report: &Report| -> u64 {
+        ["not asked any more", "stopped before"].iter().filter_map(|why| report.skipped.get(why)).sum()
+    };
+    let of_topics = topics.map_or(0, |topics| unasked(&topics.report));
+    let left: Vec<String> = [(of_topics, "transcript"), (unasked(report), "session")]
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| count(n, what))
+        .collect();
+    let left = (!left.is_empty()).then(|| format!("{} left", left.join(" and ")));
     if let Some(why) = ended {
         let failed: u64 = report.failed.iter().filter(|(why, _)| by_that(why)).map(|(_, n)| n).sum();
         let failed = (failed > 0).then(|| format!("{} could not be judged", count(failed, "session")));
-        let left = (left > 0).then(|| format!("{} left", count(left, "session")));
-        let cost: Vec<String> = failed.into_iter().chain(left).collect();
+        let cost: Vec<String> = failed.into_iter().chain(left.clone()).collect();
         let cost = if cost.is_empty() { String::new() } else { format!(", {}", cost.join(", ")) };
         say(&format!("warning: stopped early{cost}: {why}"));
-    } else if left > 0 {
-        say(&format!("stopped: {} left; every answer that came is kept", count(left, "session")));
+    } else if let Some(left) = &left {
+        say(&format!("stopped: {left}; every answer that came is kept"));
     }
     let sound = report.failed.is_empty() && report.failed_transcripts.is_empty();
-    if sound && report.ended.is_none() && left == 0 { Exit::Done } else { Exit::Partly }
+    if sound && report.ended.is_none() && left.is_none() { Exit::Done } else { Exit::Partly }
 }
 
 /// Says something beside the output, in lines that fit.

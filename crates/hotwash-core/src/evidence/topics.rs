@@ -112,7 +112,10 @@ impl Prompts {
     pub fn questions(&self, is_known: &dyn Fn(Key) -> bool) -> Vec<PromptEvidence> {
         let open = |(_, said): &(usize, &Said)| said.key.is_some_and(|key| !is_known(key));
         let open: Vec<usize> = self.said.iter().enumerate().filter(open).map(|(at, _)| at).collect();
-        open.chunks(AT_ONCE).filter_map(|asked| self.question(asked)).collect()
+        // What lies between two of them is shown as far as it would be before the second alone.
+        let are_near = |one: &usize, next: &usize| next - one <= BEFORE + 1;
+        let near = open.chunk_by(are_near);
+        near.flat_map(|asked| asked.chunks(AT_ONCE)).filter_map(|asked| self.question(asked)).collect()
     }
 
     fn question(&self, asked: &[usize]) -> Option<PromptEvidence> {
@@ -223,6 +226,12 @@ mod tests {
         let rest = prompts(&story).questions(&|key| key.0 <= 90);
         assert_eq!((rest.len(), rest[0].asked().len()), (1, 10));
         assert!(rest[0].text().as_str().contains("[e80] ") && !rest[0].text().as_str().contains("[e70] "));
+        // Nor is all that lies between two of them shown, where that is much.
+        for (next, expected) in [(63, 1), (64, 2)] {
+            let far = prompts(&story).questions(&|key| ![Key(50), Key(next)].contains(&key));
+            assert_eq!(far.len(), expected, "{next}");
+            assert!(far.iter().map(|one| one.text().as_str().matches("the person").count()).sum::<usize>() < 30);
+        }
     }
 
     #[test]

@@ -34,9 +34,8 @@ impl Fixed {
 
     fn prompt(&self, task: Task, evidence: Redacted<String>, question: Redacted<String>) -> Prompt {
         let max_output_tokens = match task {
-            Task::Topic => 2_000,
             Task::Intent => 4_000,
-            Task::Outcome | Task::Quality => 8_000,
+            Task::Topic | Task::Outcome | Task::Quality => 8_000,
         };
         Prompt {
             task,

@@ -1,7 +1,7 @@
 //! At which prompts another goal begins: the answer, and what it decides.
 //!
-//! A false cut is worse than a missed one. An answer that names what was not asked about decides nothing, and one that is
-//! not sure leaves the prompt to its words.
+//! A false cut is worse than a missed one. An answer that names what was not asked about, or does not say how sure it is,
+//! decides nothing, and one that is not sure leaves the prompt to its words.
 
 use super::fields::Notes;
 use super::{Fault, Reading, cites, json};
@@ -60,6 +60,7 @@ impl TopicVerdict {
                 let reason = notes.text(&one, "because").unwrap_or_default();
                 let event = notes.text(&one, "event").and_then(|event| cites::event(&event));
                 let confidence = notes.number(&one, "sure");
+                sound &= confidence.is_some();
                 let known = |event: &EventId| shifts.iter().any(|shift| shift.event == *event);
                 if let Some(event) = event.filter(|event| asked.contains(event) && !known(event)) {
                     shifts.push(Shift { event, confidence, reason });
@@ -70,6 +71,7 @@ impl TopicVerdict {
                 }
             }
             let rest = notes.number(&fields, "sure_of_rest");
+            sound &= rest.is_some();
             notes.reading(sound.then_some(TopicVerdict { shifts, rest }))
         })
     }

@@ -194,8 +194,11 @@ impl<'s, 'w> Carrier<'s, 'w> {
     pub(super) fn conclude(&mut self, case: Matter<'_>) {
         self.report.told.extend(case.path().map(str::to_owned));
         match case.conclude((self.setup.now)()) {
-            Ok(Came::Topics(topics)) => {
-                self.report.judged += 1;
+            Ok(Came::Topics(topics, failed)) => {
+                match failed {
+                    None => self.report.judged += 1,
+                    Some(why) => self.report.fail(&why),
+                }
                 self.topics.extend(topics);
             }
             Ok(Came::Judgement(judgement)) => {

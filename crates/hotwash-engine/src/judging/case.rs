@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct Ask {
     /// A hash of the question and of who is asked: the same in every run.
     pub id: String,
-    /// A name for people: `<session>.<task>[.<critic>][.<chunk>][.second][.again]`.
+    /// A name for people: `<session>.<task>[.<first prompt>][.<critic>][.<chunk>][.second][.again]`.
     pub name: String,
     /// What is asked.
     pub prompt: Arc<Prompt>,
@@ -65,7 +65,7 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 pub(super) enum Said {
     /// An answer.
-    Reply { text: String, stop: Stop, cost: Option<Picodollars>, tokens: u64 },
+    Reply { text: String, stop: Stop, cost: Option<Picodollars>, tokens: u64, at: Timestamp },
     /// None.
     Failed(JudgeError),
 }
@@ -77,6 +77,7 @@ impl Said {
             stop: answered.stop,
             cost: answered.cost,
             tokens: answered.usage.map_or(0, |usage| usage.context() + usage.output),
+            at: answered.at,
         }
     }
 }
@@ -348,7 +349,7 @@ impl<'s> Case<'s> {
                 let reason = format!("the judge did not answer: {error}");
                 return self.fail(ask, why(error.kind), &reason);
             }
-            Said::Reply { text, stop, cost, tokens } => {
+            Said::Reply { text, stop, cost, tokens, .. } => {
                 self.answered += 1;
                 self.tokens += tokens;
                 self.cost = self.cost.zip(*cost).map(|(sum, cost)| sum.plus(cost));

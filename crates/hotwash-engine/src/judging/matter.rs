@@ -14,7 +14,8 @@ pub(super) enum Matter<'s> {
 /// What came of one.
 pub(super) enum Came {
     Judgement(Box<Judgement>),
-    Topics(Vec<Topic>),
+    /// What was said of prompts, and why nothing was of some.
+    Topics(Vec<Topic>, Option<String>),
 }
 
 impl Matter<'_> {
@@ -93,7 +94,10 @@ impl Matter<'_> {
     pub(super) fn conclude(self, at: Timestamp) -> Result<Came, String> {
         match self {
             Matter::Session(case) => case.conclude(at).map(|judgement| Came::Judgement(Box::new(judgement))),
-            Matter::Topics(case) => case.conclude(at).map(Came::Topics),
+            Matter::Topics(case) => {
+                let (topics, failed) = case.conclude(at);
+                Ok(Came::Topics(topics, failed))
+            }
         }
     }
 }

@@ -12,8 +12,7 @@ use hotwash_core::evidence::{PromptEvidence, PromptRecorder};
 use hotwash_core::prompts::{self, Task};
 use hotwash_core::redaction::redact;
 use hotwash_core::scores::Unscored;
-use hotwash_core::sessions::topic::Known;
-use hotwash_core::sessions::{EventId, Key, Piece, SessionId, SessionKind, Timestamp};
+use hotwash_core::sessions::{EventId, Key, Opening, Piece, SessionId, SessionKind, Timestamp};
 use hotwash_core::verdicts::{Reading, TopicVerdict};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -33,10 +32,10 @@ pub struct Prompted {
 
 /// Picks the transcripts of sessions in which a prompt could be about something else, and nobody was asked.
 pub fn pick<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, StoreError> {
-    let mut wanted: BTreeMap<(String, u32), Vec<&Row>> = BTreeMap::new();
+    let mut wanted: BTreeMap<(String, u32), Within<'_>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.session.kind == SessionKind::Main) {
         for part in store.parts(row)? {
-            wanted.entry((part.path, part.version)).or_default().push(row);
+            wanted.entry((part.path, part.version)).or_default();
         }
     }
     let mut report = Report { found: wanted.len() as u64, ..Report::default() };
@@ -50,8 +49,12 @@ pub fn pick<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Doc
         Query { paths: Some(paths.into_iter().collect()), rubric_hash: setup.rubric.hash(), ..Query::default() };
     let all = store.sessions(&query)?;
     for row in &all {
-        if let Some(rows) = wanted.get_mut(&(row.path.clone(), row.version)) {
-            rows.push(row);
+        // A session that was joined has a piece in each of its transcripts.
+        for part in store.parts(row)? {
+            if let Some(within) = wanted.get_mut(&(part.path, part.version)) {
+                within.rows.push(row);
+                within.pieces.insert(part.id.0);
+            }
         }
     }
     let known = Arc::new(known(store, setup)?);
@@ -59,7 +62,7 @@ pub fn pick<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Doc
     let holdings: HashMap<(&str, u32), &[Piece]> =
         holdings.iter().map(|held| ((held.path.as_str(), held.version), held.pieces.as_slice())).collect();
     let now = (setup.now)();
-    for ((path, version), rows) in &wanted {
+    for ((path, version), Within { rows, pieces: covered }) in &wanted {
         let held = holdings.get(&(path.as_str(), *version)).copied();
         let is_newest = store.file(path)?.is_some_and(|file| file.version == *version);
         let has_substance = |row: &&Row| row.outcome.as_ref().is_some_and(|outcome| outcome.substance.passes());
@@ -67,9 +70,14 @@ pub fn pick<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Doc
             report.skip("rewritten since");
             continue;
         };
+        // What a model has cut too small can be told by no other unless it is asked.
+        let is_cut = pieces.iter().any(|piece| matches!(piece.opened, Opening::Judged { .. }));
         if !rows.iter().all(|row| (setup.may_share)(row)) {
             report.skip("opted out");
-        } else if !rows.iter().any(has_substance) {
+        } else if !pieces.iter().all(|piece| covered.contains(&piece.id().0)) {
+            // Of a piece that is in no session nobody knows whether it may be shown.
+            report.skip("partly in no session");
+        } else if !is_cut && !rows.iter().any(has_substance) {
             report.skip("too little happened");
         } else if rows.iter().any(|row| is_going_on(row, now)) {
             report.skip("still going on");
@@ -90,15 +98,17 @@ pub fn pick<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Doc
     Ok(Dockets { open, report })
 }
 
+/// What came of a transcript: sessions, and those of its pieces that are in them.
+#[derive(Default)]
+struct Within<'a> {
+    rows: Vec<&'a Row>,
+    pieces: BTreeSet<String>,
+}
+
 /// The prompts of which this very judge has said something.
 fn known(store: &Store, setup: &Setup<'_>) -> Result<BTreeSet<Key>, StoreError> {
     let Some(look) = setup.looks.first() else { return Ok(BTreeSet::new()) };
-    let model = look.model_for(Task::Topic, None);
-    let by_this = |topic: &Topic| {
-        (topic.judge.as_str(), topic.model.as_str(), topic.prompt_hash.as_str())
-            == (look.name, model, prompts::topic_version())
-    };
-    Ok(store.topics()?.into_values().filter(by_this).map(|topic| topic.prompt).collect())
+    store.topics_asked(look.name, look.model_for(Task::Topic, None), prompts::topic_version())
 }
 
 /// What there is to ask of a transcript.
@@ -144,19 +154,28 @@ pub(super) fn open<'s>(
     Ok(open_with(store, it, setup)?.map(|(case, _)| case))
 }
 
+/// A question about some of its prompts.
+struct Questioned {
+    evidence: PromptEvidence,
+    slot: Slot<TopicVerdict>,
+    /// When it was answered.
+    at: Option<Timestamp>,
+}
+
 /// One transcript before its judge. Where a prompt speaks to the judge nothing is asked, and words decide as before.
 pub(super) struct TopicCase<'s> {
     setup: &'s Setup<'s>,
     path: String,
     session: SessionId,
-    questions: Vec<(PromptEvidence, Slot<TopicVerdict>)>,
+    questions: Vec<Questioned>,
     again: Vec<Ask>,
     waits: bool,
 }
 
 impl<'s> TopicCase<'s> {
     fn new(it: &Prompted, questions: Vec<PromptEvidence>, setup: &'s Setup<'s>) -> TopicCase<'s> {
-        let questions = questions.into_iter().map(|evidence| (evidence, Slot::Open)).collect();
+        let questioned = |evidence| Questioned { evidence, slot: Slot::Open, at: None };
+        let questions = questions.into_iter().map(questioned).collect();
         TopicCase {
             setup,
             path: it.path.clone(),
@@ -176,7 +195,7 @@ impl<'s> TopicCase<'s> {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.questions.iter().map(|(evidence, _)| evidence.text().as_str().len()).sum()
+        self.questions.iter().map(|one| one.evidence.text().as_str().len()).sum()
     }
 
     pub(super) fn wait(&mut self) {
@@ -190,22 +209,22 @@ impl<'s> TopicCase<'s> {
     fn ask(&self, number: usize, evidence: &PromptEvidence) -> Ask {
         let model = self.setup.looks[0].model_for(Task::Topic, None);
         let mut name = format!("{}.{}", self.session, Task::Topic);
-        if self.questions.len() > 1 {
-            name = format!("{name}.{}", number + 1);
+        if let Some((first, _)) = evidence.asked().first() {
+            // What is asked when it has grown is another question, and no other wording of this one.
+            name = format!("{name}.{first}");
         }
         Ask::new(prompts::topic(evidence), name, model, 0, Place::Topics(number), self.setup)
     }
 
     pub(super) fn foreseen(&self) -> Vec<Ask> {
-        self.questions.iter().enumerate().map(|(number, (evidence, _))| self.ask(number, evidence)).collect()
+        self.questions.iter().enumerate().map(|(number, one)| self.ask(number, &one.evidence)).collect()
     }
 
     pub(super) fn ready(&mut self) -> Vec<Ask> {
         let mut asks = std::mem::take(&mut self.again);
-        let open = |(_, (_, slot)): &(usize, &(PromptEvidence, Slot<TopicVerdict>))| matches!(slot, Slot::Open);
-        let fresh = self.questions.iter().enumerate().filter(open);
-        asks.extend(fresh.map(|(number, (evidence, _))| self.ask(number, evidence)));
-        for (_, slot) in &mut self.questions {
+        let fresh = self.questions.iter().enumerate().filter(|(_, one)| matches!(one.slot, Slot::Open));
+        asks.extend(fresh.map(|(number, one)| self.ask(number, &one.evidence)));
+        for Questioned { slot, .. } in &mut self.questions {
             if matches!(slot, Slot::Open) {
                 *slot = Slot::Asked;
             }
@@ -215,7 +234,7 @@ impl<'s> TopicCase<'s> {
 
     pub(super) fn answer(&mut self, ask: &Ask, said: &Said) {
         let Place::Topics(number) = ask.place else { return };
-        let Some((evidence, slot)) = self.questions.get_mut(number) else { return };
+        let Some(Questioned { evidence, slot, at: answered }) = self.questions.get_mut(number) else { return };
         let problems = match said {
             Said::Failed(error) => {
                 slot.fail(why(error.kind), &format!("the judge did not answer: {error}"));
@@ -225,7 +244,8 @@ impl<'s> TopicCase<'s> {
                 slot.fail(Unscored::Refused, "the model refused to judge it");
                 None
             }
-            Said::Reply { text, .. } => {
+            Said::Reply { text, at, .. } => {
+                *answered = Some(*at);
                 let asked: Vec<EventId> = evidence.asked().iter().map(|(id, _)| *id).collect();
                 slot.take(TopicVerdict::read(text, &asked, self.setup.rules), Reading::after_retry)
             }
@@ -237,36 +257,45 @@ impl<'s> TopicCase<'s> {
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.again.is_empty() && self.questions.iter().all(|(_, slot)| slot.is_settled())
+        self.again.is_empty() && self.questions.iter().all(|one| one.slot.is_settled())
     }
 
-    /// What is decided of each prompt. What a judge said and could not be used decides nothing, and is not asked again;
-    /// what it did not answer may be.
-    pub(super) fn conclude(self, at: Timestamp) -> Result<Vec<Topic>, String> {
+    /// What is decided of each prompt, and why nothing is of some. What could not be used is not taken for an answer: it is
+    /// told again whenever it is asked for, at no cost.
+    pub(super) fn conclude(self, at: Timestamp) -> (Vec<Topic>, Option<String>) {
         let look = &self.setup.looks[0];
         let mut topics = Vec::new();
-        for (evidence, slot) in &self.questions {
-            if matches!(slot.why(), Some((Unscored::JudgeFailed, _))) {
+        let mut failed = if self.questions.is_empty() { Some("nothing was asked".to_owned()) } else { None };
+        for Questioned { evidence, slot, at: answered } in &self.questions {
+            let Some(verdict) = slot.verdict() else {
+                failed = failed.or_else(|| slot.why().map(|(_, why)| unusable(slot, &why)));
                 continue;
-            }
+            };
             for (event, prompt) in evidence.asked() {
-                let ruling = slot.verdict().map(|verdict| verdict.ruling(*event));
+                let ruling = verdict.ruling(*event);
                 topics.push(Topic {
                     prompt: *prompt,
-                    known: ruling.as_ref().map_or(Known::Nothing, |ruling| ruling.known),
-                    sure: ruling.as_ref().and_then(|ruling| ruling.sure),
-                    reason: redact(&ruling.map(|ruling| ruling.reason).unwrap_or_default(), self.setup.rules),
+                    known: ruling.known,
+                    sure: ruling.sure,
+                    reason: redact(&ruling.reason, self.setup.rules),
                     judge: look.name.to_owned(),
                     model: look.model_for(Task::Topic, None).to_owned(),
                     prompt_hash: prompts::topic_version().to_owned(),
-                    at,
+                    at: answered.unwrap_or(at),
                 });
             }
         }
-        if topics.is_empty() {
-            let reason = self.questions.iter().find_map(|(_, slot)| slot.why()).map(|(_, reason)| reason);
-            return Err(reason.unwrap_or_else(|| "nothing was asked".into()));
+        (topics, failed)
+    }
+}
+
+/// Why a question has no verdict, for counting: without the place in the answer.
+fn unusable(slot: &Slot<TopicVerdict>, why: &str) -> String {
+    match slot {
+        Slot::Read(_) => {
+            let why: Vec<&str> = why.split(['[', ']']).step_by(2).collect();
+            format!("the answer could not be used: {}", why.concat())
         }
-        Ok(topics)
+        _ => why.to_owned(),
     }
 }

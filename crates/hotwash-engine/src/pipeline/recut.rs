@@ -40,8 +40,11 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
             if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_ok() {
                 let (entry, _) = entry(file, None, &transcript, setup);
                 if entry.pieces != held {
+                    // Why it is cut may be all that is new.
+                    let elsewhere =
+                        !entry.pieces.iter().map(|piece| &piece.lines).eq(held.iter().map(|piece| &piece.lines));
                     store.put(&[entry])?;
-                    changed += u64::from(role == Role::Main);
+                    changed += u64::from(role == Role::Main && elsewhere);
                 }
             }
         }

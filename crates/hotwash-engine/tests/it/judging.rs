@@ -106,6 +106,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) cap: Option<f64>,
     pub(crate) panel: bool,
     pub(crate) stop: Option<&'a AtomicBool>,
+    /// Only sessions of projects that are named so.
+    pub(crate) project: Option<&'a str>,
 }
 
 impl<'a> Bench<'a> {
@@ -116,6 +118,7 @@ impl<'a> Bench<'a> {
             cap: None,
             panel: false,
             stop: None,
+            project: None,
         }
     }
 
@@ -129,7 +132,8 @@ impl<'a> Bench<'a> {
         let mut store = case.open();
         let rubric = Rubric::shipped("v2").unwrap();
         let all = |store: &Store| {
-            let query = Query { rubric_hash: rubric.hash(), ..Query::default() };
+            let project = self.project.map(str::to_owned);
+            let query = Query { rubric_hash: rubric.hash(), project, ..Query::default() };
             store.sessions(&query).unwrap()
         };
         let look = |(model, backend): &(&str, Backend<'a>)| Look {
@@ -411,6 +415,7 @@ fn answers_may_come_in_a_later_run() {
         cap: None,
         panel: false,
         stop: None,
+        project: None,
     };
     let (report, rows) = bench(&slow).run(&case);
     assert_eq!((report.judged, report.waits, report.waiting.len()), (0, 2, 4), "{report:?}");

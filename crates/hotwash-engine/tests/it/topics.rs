@@ -10,7 +10,7 @@ use hotwash_core::sessions::topic::Known;
 use hotwash_core::sessions::{Key, Opening, Timestamp};
 use hotwash_core::text::Text;
 use hotwash_engine::judges::Failing;
-use hotwash_engine::judging::Backend;
+use hotwash_engine::judging::{Backend, Report};
 use hotwash_engine::stores::{Query, Row, Topic};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -126,6 +126,7 @@ fn a_judgement_of_what_is_no_session_any_more_counts_nowhere() {
 fn what_cannot_be_trusted_leaves_words_to_decide() {
     let wrong = json!({ "shifts": [{ "because": "x", "event": "e8", "sure": 1 }], "sure_of_rest": 1 });
     for (reply, calls) in [
+        // It is not sure, which is an answer.
         (shifts(&[("e7", 0.6)], 0.3), 1),
         (wrong, 2),
         (shifts(&[("e7", 0.9), ("e1", 0.9)], 0.9), 2),
@@ -136,11 +137,108 @@ fn what_cannot_be_trusted_leaves_words_to_decide() {
         let before = case.told();
         let judge = judge(reply.clone());
         let (topics, ..) = Bench { tasks: &[Task::Topic], ..Bench::of(&judge) }.run_all(&case);
+        let unusable = u64::from(calls == 2);
+        let failed = |topics: &Report| topics.failed.values().sum::<u64>();
         assert_eq!((topics.calls, case.told()), (calls, before), "{reply}");
-        // And it is not asked again.
+        assert_eq!((topics.judged, failed(&topics)), (1 - unusable, unusable), "{topics:?}");
+        assert!(
+            topics.failed.keys().all(|why| why.starts_with("the answer could not be used: ") && !why.contains('['))
+        );
+        assert_eq!(case.open().topics().unwrap().is_empty(), unusable == 1, "what cannot be used is no answer");
+        // Nobody pays for it again, and it is not taken for an answer then either.
         let (topics, ..) = Bench { tasks: &[Task::Topic], ..Bench::of(&judge) }.run_all(&case);
-        assert_eq!((topics.before, topics.calls), (1, 0), "{reply}");
+        assert_eq!((topics.before, topics.calls, failed(&topics)), (1 - unusable, 0, unusable), "{reply}");
     }
+}
+
+#[test]
+fn one_useless_answer_of_two_is_told_and_the_other_counts() {
+    let mut talk = Talk::new("long");
+    for n in 0..50 {
+        talk = talk.prompt(&format!("p{n}"), &format!("Please change the thing that has the number {n}."));
+        talk = edit(talk, &format!("q{n}"), &format!("/srv/orchard/{n}.rs"));
+    }
+    let case = Case::with(&[("p/long.jsonl", talk.text())]);
+    case.ingest();
+    let judge = Scripted::new(|_, prompt| {
+        let first = prompt.question.as_str().contains("Asked about: e4,");
+        Ok(if first { shifts(&[], 0.9).to_string() } else { "I would rather not say".into() })
+    });
+    let bench = Bench { tasks: &[Task::Topic], ..Bench::of(&judge) };
+    for calls in [3, 0] {
+        let (topics, ..) = bench.run_all(&case);
+        assert_eq!((topics.judged, topics.failed.len(), topics.calls), (0, 1, calls), "{topics:?}");
+        assert_eq!(case.open().topics().unwrap().len(), 40);
+    }
+}
+
+#[test]
+fn nothing_of_a_session_that_must_not_leave_does_whichever_was_asked_for() {
+    // The second transcript goes on with the first one's session, and then turns to another project.
+    let file = "/srv/private/plan.md";
+    let talk = Talk::new("b").in_folder("/srv/private").prompt("b1", "Please write the plan of the merger down.");
+    let first = edit(talk, "b2", file).says("b3", "The plan is written down.");
+    let talk = Talk::new("a").later(6).in_folder("/srv/private");
+    let talk = edit(talk.prompt("a1", "Go on with the hush-hush section of the merger."), "a2", file);
+    let talk =
+        talk.record("a3", json!({"type": "user", "message": {"content": "<command-name>/clear</command-name>"}}));
+    let talk = talk.in_folder("/srv/open").prompt("a4", "Now fix the parser of the importer, please.");
+    let talk = edit(edit(talk, "a5", "/srv/open/a.rs"), "a6", "/srv/open/b.rs");
+    let talk = talk.prompt("a7", "And please write a manual for the whole website of ours.");
+    let second = edit(talk, "a8", "/srv/open/manual.md");
+    let case = Case::with(&[("p/b.jsonl", first.text()), ("p/a.jsonl", second.text())]);
+    case.ingest();
+    assert_eq!(case.open().joined().unwrap().len(), 1);
+    let judge = judge(shifts(&[], 1.0));
+    let bench = Bench { tasks: &[Task::Topic], project: Some("open"), ..Bench::of(&judge) };
+    let (topics, ..) = bench.run_all(&case);
+    assert_eq!((topics.skipped, judge.asked().len()), ([("opted out", 1)].into(), 0));
+}
+
+#[test]
+fn of_two_judges_the_later_word_counts_and_neither_is_asked_again() {
+    let case = case_of("shop");
+    let (cuts, holds) = (judge(shifts(&[("e5", 0.9), ("e7", 0.9), ("e11", 0.9)], 0.9)), judge(shifts(&[], 0.9)));
+    let bench = |judge, model| {
+        let looks = vec![(model, Backend::Live(judge))];
+        Bench { tasks: &[Task::Topic], looks, ..Bench::of(judge) }
+    };
+    bench(&cuts, "claude-sonnet-5-5").run_all(&case);
+    assert_eq!(case.sessions().len(), 4);
+    // However little is left in each of its pieces, what one has cut another may hold together.
+    bench(&holds, "claude-opus-5-5").run_all(&case);
+    assert_eq!(openings(&case), [FIRST]);
+    for (judge, model) in [(&cuts, "claude-sonnet-5-5"), (&holds, "claude-opus-5-5")] {
+        let (topics, ..) = bench(judge, model).run_all(&case);
+        assert_eq!((topics.before, topics.calls, topics.cached), (1, 0, 0));
+        assert_eq!(openings(&case), [FIRST]);
+    }
+}
+
+#[test]
+fn an_answer_that_was_given_before_another_does_not_count_when_it_is_read_later() {
+    let case = case_of("shop");
+    let mut store = case.open();
+    let late = topic("shop-6", Known::Other { sure: 900 });
+    let early = Topic { known: Known::Same, judge: "earlier".into(), at: Timestamp(late.at.0 - 1), ..late.clone() };
+    let unsure = Topic { known: Known::Nothing, judge: "unsure".into(), ..late.clone() };
+    for said in [&late, &early, &unsure] {
+        store.put_topics(std::slice::from_ref(said)).unwrap();
+        assert_eq!(store.topics().unwrap()[&late.prompt].known, late.known);
+        assert_eq!(store.topics_asked(&said.judge, "m", "h").unwrap(), [late.prompt].into());
+    }
+}
+
+#[test]
+fn a_transcript_is_cut_elsewhere_only_where_its_lines_are() {
+    let case = case_of("shop");
+    let mut store = case.open();
+    let cut = topic("shop-6", Known::Other { sure: 900 });
+    store.put_topics(std::slice::from_ref(&cut)).unwrap();
+    assert_eq!(case.recut(&mut store), 1);
+    store.put_topics(&[Topic { known: Known::Other { sure: 950 }, sure: Some(950), ..cut }]).unwrap();
+    assert_eq!(case.recut(&mut store), 0);
+    assert!(openings(&case)[1].contains("95 % sure"));
 }
 
 #[test]
@@ -228,7 +326,7 @@ fn what_was_answered_is_not_asked_again_when_the_run_was_killed_before_it_decide
     bench.run_all(&case);
     let cut = case.told();
     // Killed after the answer was kept: nothing is decided, nothing cut.
-    case.connection().execute_batch("DELETE FROM topics").unwrap();
+    case.connection().execute_batch("DELETE FROM topics; DELETE FROM topics_asked").unwrap();
     case.touch("shop/shop.jsonl", 9);
     case.ingest();
     assert_eq!(openings(&case), [FIRST]);
@@ -309,6 +407,8 @@ fn forgetting_a_session_forgets_what_was_said_of_its_prompts() {
     let mut store = case.open();
     store.forget(&ids).unwrap();
     assert!(store.topics().unwrap().is_empty());
+    let asked: u32 = case.connection().query_row("SELECT count(*) FROM topics_asked", [], |row| row.get(0)).unwrap();
+    assert_eq!(asked, 0);
     let answers: u32 = case.connection().query_row("SELECT count(*) FROM answers", [], |row| row.get(0)).unwrap();
     assert_eq!(answers, 0);
 }

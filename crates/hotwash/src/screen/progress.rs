@@ -1,7 +1,8 @@
 //! How far a run is, on stderr and only for people.
 
-use hotwash_engine::judging::Report;
+use hotwash_engine::judging::{Dockets, Report};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::cell::Cell;
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 
@@ -46,19 +47,23 @@ impl Progress {
 pub(crate) struct JudgingBar {
     bar: OnceLock<ProgressBar>,
     shown: bool,
+    /// So many were done before it began.
+    before: Cell<u64>,
 }
 
 impl JudgingBar {
     /// Shown where stderr is a terminal.
     pub(crate) fn new() -> JudgingBar {
-        JudgingBar { bar: OnceLock::new(), shown: std::io::stderr().is_terminal() }
+        JudgingBar { bar: OnceLock::new(), shown: std::io::stderr().is_terminal(), before: Cell::new(0) }
     }
 
-    /// So many sessions are to be judged, or transcripts looked through.
-    pub(crate) fn begin(&self, sessions: u64) {
+    /// Sessions are to be judged, or transcripts looked through.
+    pub(crate) fn begin(&self, dockets: &Dockets<'_>) {
+        let sessions = dockets.open.len() as u64;
         if !self.shown || sessions == 0 {
             return;
         }
+        self.before.set(done(&dockets.report));
         if let Some(bar) = self.bar.get() {
             bar.reset();
             bar.set_length(sessions);
@@ -75,7 +80,7 @@ impl JudgingBar {
     pub(crate) fn tell(&self, report: &Report) {
         let Some(bar) = self.bar.get() else { return };
         let failed: u64 = report.failed.values().sum();
-        bar.set_position(report.judged + report.waits + failed);
+        bar.set_position(done(report).saturating_sub(self.before.get()));
         let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
         bar.set_message(format!("{} answers, ${:.2} spent{failed}", report.calls, report.spent.dollars()));
     }
@@ -86,6 +91,11 @@ impl JudgingBar {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Of what was taken up, how much is done.
+fn done(report: &Report) -> u64 {
+    report.judged + report.waits + report.failed.values().sum::<u64>()
 }
 
 /// How far something is that Langfuse takes part in: sessions done.

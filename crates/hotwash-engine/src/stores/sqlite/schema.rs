@@ -189,6 +189,15 @@ pub(super) const STEPS: &[&str] = &[
         at_ms INTEGER NOT NULL
     );
 
+    -- Who has answered about which prompt, whoever's word counts.
+    CREATE TABLE topics_asked (
+        prompt INTEGER NOT NULL,
+        judge TEXT NOT NULL,
+        model TEXT NOT NULL,
+        prompt_hash TEXT NOT NULL,
+        PRIMARY KEY (prompt, judge, model, prompt_hash)
+    ) WITHOUT ROWID;
+
     -- Transcripts that were read before something was said of their prompts. Marked like those that are unsettled.
     CREATE TABLE uncut (
         path TEXT PRIMARY KEY NOT NULL,

@@ -36,6 +36,16 @@ impl Store {
         })
     }
 
+    /// The prompts that a judge has answered about, whoever's word counts now.
+    pub fn topics_asked(&self, judge: &str, model: &str, prompt_hash: &str) -> Result<BTreeSet<Key>> {
+        self.read(|connection| {
+            let sql = "SELECT prompt FROM topics_asked WHERE judge = ?1 AND model = ?2 AND prompt_hash = ?3";
+            let mut statement = connection.prepare_cached(sql)?;
+            let prompt = |row: &rusqlite::Row<'_>| Ok(Key(row.get::<_, i64>(0)? as u64));
+            statement.query_map([judge, model, prompt_hash], prompt)?.collect()
+        })
+    }
+
     /// The same as a judge that repeats it.
     pub fn decisions(&self) -> Result<Decisions> {
         self.read(|connection| {
@@ -47,18 +57,27 @@ impl Store {
         })
     }
 
-    /// Keeps what was said, all or none of it. Transcripts that may have to be cut elsewhere by it are marked.
+    /// Keeps what was said, all or none of it. What was said last counts, whenever it is put. Transcripts that may have to be cut elsewhere by it are marked.
     pub fn put_topics(&mut self, topics: &[Topic]) -> Result<()> {
         self.write(|transaction| {
             let mut changed = BTreeSet::new();
             for topic in topics {
+                transaction
+                    .prepare_cached(
+                        "INSERT OR IGNORE INTO topics_asked (prompt, judge, model, prompt_hash)
+                         VALUES (?1, ?2, ?3, ?4)",
+                    )?
+                    .execute(params![topic.prompt.0 as i64, topic.judge, topic.model, topic.prompt_hash])?;
                 let before = transaction
-                    .prepare_cached("SELECT decision, sure FROM topics WHERE prompt = ?1")?
-                    .query_row([topic.prompt.0 as i64], |row| Ok(known(row.get_ref(0)?.as_str()?, row.get(1)?)))
+                    .prepare_cached("SELECT decision, sure, at_ms FROM topics WHERE prompt = ?1")?
+                    .query_row([topic.prompt.0 as i64], |row| {
+                        Ok((known(row.get_ref(0)?.as_str()?, row.get(1)?), row.get::<_, i64>(2)?))
+                    })
                     .optional()?;
-                let before = before.unwrap_or_default();
-                if topic.known == Known::Nothing && before != Known::Nothing {
-                    // Who is not sure takes nothing from who was.
+                let (before, at_ms) = before.unwrap_or((Known::Nothing, i64::MIN));
+                // Who is not sure takes nothing from who was, nor who was asked before.
+                let is_sure = topic.known != Known::Nothing;
+                if before != Known::Nothing && (!is_sure || topic.at.0 < at_ms) {
                     continue;
                 }
                 if before != topic.known {
@@ -112,9 +131,11 @@ pub(super) fn forget(transaction: &Transaction<'_>, path: &str, version: u32) ->
         .prepare_cached("SELECT keys FROM holdings WHERE path = ?1 AND version = ?2")?
         .query_row(params![path, version], |row| Ok(keys(row.get_ref(0)?.as_blob()?)))
         .optional()?;
-    let mut forget = transaction.prepare_cached("DELETE FROM topics WHERE prompt = ?1")?;
-    for key in held.unwrap_or_default() {
-        forget.execute([key.0 as i64])?;
+    for table in ["topics", "topics_asked"] {
+        let mut forget = transaction.prepare_cached(&format!("DELETE FROM {table} WHERE prompt = ?1"))?;
+        for key in held.iter().flatten() {
+            forget.execute([key.0 as i64])?;
+        }
     }
     transaction.prepare_cached("DELETE FROM uncut WHERE path = ?1")?.execute([path]).map(drop)
 }
