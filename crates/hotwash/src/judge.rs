@@ -646,6 +646,6 @@ fn stop_on_interrupt(stop: &Arc<AtomicBool>) {
         if stop.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        screen::stderr("\nstopping: waiting for what is under way, because it is paid for; once more to leave it\n");
+        say("\nstopping: waiting for what is under way, because it is paid for; once more to leave it");
     });
 }

@@ -6,7 +6,7 @@
 use super::case::{Ask, Place, Said, Slot, why};
 use super::{Docket, Dockets, Report, Setup, Subject, is_going_on, without_path};
 use crate::judges::Stop;
-use crate::pipeline::{self, Untold};
+use crate::pipeline::Untold;
 use crate::stores::{Query, Row, Store, StoreError, StoredPart, Topic};
 use hotwash_core::evidence::{PromptEvidence, PromptRecorder};
 use hotwash_core::prompts::{self, Task};
@@ -87,6 +87,7 @@ pub fn pick<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Doc
             let session = pieces[0].id();
             let prompted = Prompted { path: path.clone(), session, part, known: Arc::clone(&known) };
             match open_with(store, &prompted, setup)? {
+                Err(Untold::KeptBack) => report.skip("opted out"),
                 Err(untold) => report.fail(&without_path(&untold)),
                 Ok((_, Few::NothingToAsk)) => report.skip("nothing to cut"),
                 Ok((_, Few::AllKnown)) => report.before += 1,
@@ -126,10 +127,8 @@ fn open_with<'s>(
 ) -> Result<Result<(TopicCase<'s>, Few), Untold>, StoreError> {
     let mut recorder = PromptRecorder::new(setup.rules);
     let parts = std::slice::from_ref(&it.part);
-    match pipeline::tell(store, setup.archive, parts, &mut |event| recorder.event(event)) {
-        Err(Untold::Store(error)) => return Err(error),
-        Err(untold) => return Ok(Err(untold)),
-        Ok(()) => {}
+    if let Err(untold) = super::tell(store, parts, setup, &mut |event| recorder.event(event))? {
+        return Ok(Err(untold));
     }
     let prompts = recorder.finish();
     let questions = prompts.questions(&|key| it.known.contains(&key));
