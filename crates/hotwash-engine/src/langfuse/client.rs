@@ -10,6 +10,7 @@ use hotwash_core::sessions::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU8};
@@ -117,6 +118,17 @@ const NOBODY: u32 = 3;
 /// Sizes of pages; each divides those before it, so that a smaller one goes on where a larger one stopped.
 const SIZES: [u64; 7] = [1000, 500, 100, 50, 25, 5, 1];
 
+/// An address as people type it: without a scheme it is meant to be safe, unless it is this machine's.
+fn with_scheme(host: &str) -> Cow<'_, str> {
+    if host.contains("://") {
+        Cow::Borrowed(host)
+    } else if host.starts_with("localhost") || host.starts_with("127.") {
+        format!("http://{host}").into()
+    } else {
+        format!("https://{host}").into()
+    }
+}
+
 impl Client {
     /// Connects, and finds out who answers: its version, whether the keys are right, and which reads it has.
     pub fn connect(config: Config, world: World) -> Result<Client, LangfuseError> {
@@ -131,7 +143,7 @@ impl Client {
         }
         let host = config.host.trim().trim_end_matches('/');
         let host = host.strip_suffix("/api/public").unwrap_or(host);
-        let base = format!("{host}/api/public");
+        let base = format!("{}/api/public", with_scheme(host));
         let headers = Headers(vec![("authorization", basic(public.expose(), secret.expose()))]);
         let network = config.network;
         let server = Server::new(LANGFUSE, &base, Some(secret), network.clone(), world)?;
@@ -337,5 +349,22 @@ impl Client {
                 format!("{} answered with a row that has no id", self.server.host()),
             )),
         })
+    }
+}
+
+#[cfg(test)]
+mod address_tests {
+    use super::with_scheme;
+
+    #[test]
+    fn an_address_without_a_scheme_is_safe_unless_it_is_this_machine() {
+        for (typed, meant) in [
+            ("cloud.langfuse.com", "https://cloud.langfuse.com"),
+            ("http://langfuse.example:3000", "http://langfuse.example:3000"),
+            ("localhost:3000", "http://localhost:3000"),
+            ("127.0.0.1:3000", "http://127.0.0.1:3000"),
+        ] {
+            assert_eq!(with_scheme(typed), meant);
+        }
     }
 }

@@ -369,6 +369,10 @@ impl Server {
                 let what = format!("{host} refuses connections; is the server running, and the address right?");
                 (Failing::Broken, what, Some(Setback::Failed), false)
             }
+            ureq::Error::Io(error) if error.to_string().contains("InvalidContentType") => {
+                let what = format!("{host} speaks without encryption; does its address begin with http://?");
+                (Failing::Broken, what, None, false)
+            }
             ureq::Error::HostNotFound => no_host(),
             // The system says it in words only.
             ureq::Error::Io(error) if error.to_string().contains("failed to lookup address") => no_host(),
