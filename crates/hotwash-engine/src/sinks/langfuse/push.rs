@@ -190,18 +190,21 @@ fn plan(
         let Bound { row, target, subject, place, slots } = bound;
         let (session, probes) = (&row.session.id, bound.probes());
         let before = plan.write.len();
+        // What goes elsewhere is not lost to an older verdict either.
+        let newer_elsewhere = !options.force
+            && bound.elsewhere(|_| true).iter().any(|id| there.get(id).is_some_and(|known| is_newer(known, row)));
         for slot in slots {
             let id = slot.id(row, target, *place);
             let known = there.get(&id);
             for elsewhere in Place::ALL.into_iter().filter(|other| other != place) {
                 let id = slot.id(row, target, elsewhere);
-                if there.contains_key(&id) {
+                if there.contains_key(&id) && !newer_elsewhere {
                     // A run that is killed leaves these for last, so that the next one finds the rest.
                     let last = probes.contains(&id);
                     plan.remove.insert((last, id), (session.clone(), slot.name.clone()));
                 }
             }
-            let newer = known.is_some_and(|known| is_newer(known, row)) && !options.force;
+            let newer = newer_elsewhere || known.is_some_and(|known| is_newer(known, row)) && !options.force;
             let Some(draft) = &slot.draft else {
                 if known.is_some() && !newer {
                     plan.remove.insert((false, id), (session.clone(), slot.name.clone()));

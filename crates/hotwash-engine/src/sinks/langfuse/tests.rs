@@ -161,6 +161,25 @@ fn a_later_verdict_replaces_an_earlier_one_and_not_the_other_way_round() {
 }
 
 #[test]
+fn a_later_verdict_stays_wherever_it_is_attached() {
+    let fake = Fake::start();
+    let at = Timestamp(START.0 - 50_000).to_string();
+    fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-1".into(), at));
+    with(&fake.client(), &[row(1, 0.3, 100)], |options| options.attach = Some(Attach::Trace));
+    let first = fake.scores();
+    let offline = Row { judged: None, ..row(1, 0.8, 50) };
+    for older in [offline.clone(), row(1, 0.8, 50)] {
+        for attach in [None, Some(Attach::Session)] {
+            let report = with(&fake.client(), std::slice::from_ref(&older), |options| options.attach = attach);
+            assert_eq!((report.wanted, report.newer_there, report.written, report.removed), (7, 7, 0, 0));
+            assert_eq!(fake.scores(), first);
+        }
+    }
+    let report = with(&fake.client(), &[offline], |options| options.force = true);
+    assert_eq!((report.written, report.removed, fake.scores().len()), (7, 7, 7));
+}
+
+#[test]
 fn what_has_no_value_is_not_there() {
     let fake = Fake::start();
     let mut rows = rows(2);
