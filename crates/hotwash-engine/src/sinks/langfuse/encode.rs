@@ -57,18 +57,21 @@ pub(crate) enum Place {
     Whole,
     /// On a session that ours is a part of.
     Part,
-    /// On a trace.
-    Trace,
+    /// On a trace of a session that ours is all of: by Langfuse's id as well.
+    WholeTrace,
+    /// On a trace of a session that ours is a part of.
+    PartTrace,
 }
 
 impl Place {
-    pub(crate) const ALL: [Place; 3] = [Place::Whole, Place::Part, Place::Trace];
+    pub(crate) const ALL: [Place; 4] = [Place::Whole, Place::Part, Place::WholeTrace, Place::PartTrace];
 
     pub(crate) fn of(subject: &Subject, target: &Target) -> Place {
         match subject {
             Subject::Session(_) if target.whole => Place::Whole,
             Subject::Session(_) => Place::Part,
-            _ => Place::Trace,
+            _ if target.whole => Place::WholeTrace,
+            _ => Place::PartTrace,
         }
     }
 }
@@ -82,10 +85,17 @@ impl Slot {
 
 /// The id of a score.
 pub(crate) fn id(row: &Row, target: &Target, name: &str, version: &str, place: Place) -> String {
-    let (of, attached) = match (place, &target.session) {
-        (Place::Whole, Some(session)) => (format!("whole {session}"), "session"),
-        (Place::Trace, _) => (row.session.id.to_string(), "trace"),
-        _ => (row.session.id.to_string(), "session"),
+    let of = match (place, &target.session) {
+        (Place::Whole | Place::WholeTrace, Some(session)) => format!("whole {session}"),
+        _ => row.session.id.to_string(),
+    };
+    id_of(&of, name, version, place)
+}
+
+fn id_of(of: &str, name: &str, version: &str, place: Place) -> String {
+    let attached = match place {
+        Place::Whole | Place::Part => "session",
+        Place::WholeTrace | Place::PartTrace => "trace",
     };
     let parts = format!("{of}\n{name}\n{version}\n{attached}");
     format!("hw-{}", sha256(&[parts.as_bytes()]).chars().take(29).collect::<String>())

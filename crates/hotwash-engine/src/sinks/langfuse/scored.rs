@@ -21,8 +21,8 @@ pub fn judged(
     let mut by_id: HashMap<String, &Row> = HashMap::new();
     for row in rows {
         let target = targets.target(row);
-        let on_session = if target.whole { Place::Whole } else { Place::Part };
-        for place in [on_session, Place::Trace] {
+        let whole = [Place::Whole, Place::WholeTrace];
+        for place in if target.whole { whole } else { [Place::Part, Place::PartTrace] } {
             by_id.insert(encode::id(row, &target, OVERALL, &rubric.id(), place), row);
         }
     }

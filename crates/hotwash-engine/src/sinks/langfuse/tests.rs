@@ -18,7 +18,7 @@ use hotwash_core::outcomes;
 use hotwash_core::redaction::{redact, redact_facts};
 use hotwash_core::rubric::{Kind, Rubric};
 use hotwash_core::scores::{Grade, Item, Provenance, Reading, Score, Unscored, Value};
-use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
+use hotwash_core::sessions::{EventId, Session, SessionId, SessionKind, Timestamp};
 use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -213,6 +213,33 @@ fn scores_move_where_they_are_told_to() {
         assert_eq!((report.written, report.removed), (7, 7));
         assert!(fake.scores().values().all(|score| score[key] == json!(id)));
         assert_eq!(fake.scores().len(), 7);
+    }
+}
+
+/// A session that a model did not judge, as it is known from a transcript and from Langfuse: by another id of ours, with
+/// other numbers of events.
+fn both_ways() -> [Row; 2] {
+    let from_disk = Row { judged: None, ..row(1, 0.5, 0) };
+    let mut recorded = from_disk.clone();
+    recorded.session.id = SessionId(format!("{:016x}", 77));
+    for score in recorded.grade.iter_mut().flat_map(|grade| &mut grade.scores) {
+        if let Reading::Scored { items, .. } = &mut score.reading {
+            items[0].events = vec![EventId(30)];
+        }
+    }
+    [from_disk, recorded]
+}
+
+#[test]
+fn a_transcript_and_what_was_recorded_of_it_have_one_set_of_scores() {
+    for attach in [Attach::Session, Attach::Trace] {
+        let fake = Fake::start();
+        let at = Timestamp(START.0 - 50_000).to_string();
+        fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-1".into(), at));
+        for row in both_ways() {
+            with(&fake.client(), &[row], |options| options.attach = Some(attach));
+            assert_eq!(fake.scores().len(), 7, "{attach:?}");
+        }
     }
 }
 
