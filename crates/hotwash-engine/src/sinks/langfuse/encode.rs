@@ -129,12 +129,10 @@ fn of_score(score: &Score, row: &Row, target: &Target, rules: &Rules) -> Option<
         Scored::Number(number) => ScoreValue::Number(*number),
         Scored::Level { label, .. } => ScoreValue::Label(label.clone()),
     };
-    let mut words = String::new();
+    let mut words = Words::default();
     for item in items {
-        if item.amount != 0.0 {
-            let _ = write!(words, "{:+.3} ", item.amount);
-        }
-        let _ = writeln!(words, "{}{}", item.reason, places(&item.events));
+        let amount = if item.amount == 0.0 { String::new() } else { format!("{:+.3} ", item.amount) };
+        words.line(&format!("{amount}{}", item.reason), &item.events);
     }
     let mut metadata = metadata(row, target, Some(&score.provenance));
     metadata["confidence"] = json!(confidence);
@@ -150,6 +148,7 @@ fn overall(row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
         words.push_str("; process only: nothing says whether the goal was reached");
     }
     let _ = write!(words, "\n{}\n{}", row.session.title, row.session.summary);
+    let words = Words { plain: words.clone(), shown: words };
     let provenance = grade.scores.first().map(|score| score.provenance.as_ref());
     let mut metadata = metadata(row, target, provenance);
     metadata["tier"] = json!(tier);
@@ -175,9 +174,9 @@ fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
             _ => ScoreValue::Bool(Some(input.crushed()).filter(|_| input.counts())?),
         })
     };
-    let mut words = String::new();
+    let (none, mut words) = (Words::default(), Words::default());
     for reason in outcome.iter().flat_map(|outcome| &outcome.reasons) {
-        let _ = writeln!(words, "{}{}", reason.text, places(&reason.events));
+        words.line(&reason.text, &reason.events);
     }
     let draft = |name: &str| {
         let value = value(name)?;
@@ -187,7 +186,7 @@ fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
         metadata["evidence"] = json!(outcome.map(|outcome| outcome.evidence));
         metadata["confidence"] = json!(outcome.and_then(|outcome| outcome.confidence));
         metadata["outcome_version"] = json!(outcomes::VERSION);
-        Some(self::draft(value, if name == "rework" { "" } else { &words }, metadata, (row, target), rules))
+        Some(self::draft(value, if name == "rework" { &none } else { &words }, metadata, (row, target), rules))
     };
     PRISM
         .iter()
@@ -226,11 +225,40 @@ fn run(provenance: &Provenance, at: Timestamp) -> String {
     sha256(&[text.as_bytes()]).chars().take(16).collect()
 }
 
+/// What is said of a score.
+#[derive(Default)]
+struct Words {
+    /// With the events it is about.
+    shown: String,
+    /// Without: they have other numbers in a transcript than in what was recorded of it.
+    plain: String,
+}
+
+impl Words {
+    fn line(&mut self, text: &str, events: &[EventId]) {
+        let _ = writeln!(self.shown, "{text}{}", places(events));
+        let _ = writeln!(self.plain, "{text}");
+    }
+}
+
+/// What depends on where a session was read, or on when.
+const OF_THE_SOURCE: [&str; 3] = ["session", "session_to", "open"];
+
 /// Finishes a score: its words redacted and cut, and a digest by which it is known again.
-fn draft(value: ScoreValue, words: &str, mut metadata: Value, (row, target): (&Row, &Target), rules: &Rules) -> Draft {
-    let comment = redact(words.trim(), rules).shorten(COMMENT).into_string();
-    let comment = Some(comment).filter(|comment| !comment.is_empty());
-    let whole = json!([value.json(), comment, metadata]).to_string();
+fn draft(
+    value: ScoreValue,
+    words: &Words,
+    mut metadata: Value,
+    (row, target): (&Row, &Target),
+    rules: &Rules,
+) -> Draft {
+    let redacted = |words: &str| redact(words.trim(), rules).shorten(COMMENT).into_string();
+    let comment = Some(redacted(&words.shown)).filter(|comment| !comment.is_empty());
+    let mut lasting = metadata.clone();
+    if let Some(lasting) = lasting.as_object_mut() {
+        lasting.retain(|key, _| !OF_THE_SOURCE.contains(&key.as_str()));
+    }
+    let whole = json!([value.json(), redacted(&words.plain), lasting]).to_string();
     // A newer program or a later verdict that says the same changes nothing, so these are no part of it.
     let judged = row.judged.as_ref();
     metadata["judged_at"] = json!(judged.map(|judged| judged.at.to_string()));

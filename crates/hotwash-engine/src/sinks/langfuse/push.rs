@@ -7,7 +7,7 @@
 use super::config::{self, Became, May, Settled};
 use super::encode::{self, Place, Slot};
 use super::target::{self, Attach, Root, Target, Targets};
-use crate::langfuse::{Client, LangfuseError, NewScore, StoredScore, Subject};
+use crate::langfuse::{Client, LangfuseError, NewScore, ScoreValue, StoredScore, Subject};
 use crate::net::Failing;
 use crate::stores::Row;
 use hotwash_core::redaction::Rules;
@@ -216,8 +216,14 @@ fn plan(
                 (Some(first @ Subject::Trace(_)), Subject::Trace(_)) => first.clone(),
                 _ => subject.clone(),
             };
+            let config = configs.iter().find(|config| config.wanted.name == slot.name);
+            let config = config.and_then(|config| config.stored.as_ref()).filter(|config| config.takes(&draft.value));
+            let config = config.map(|config| config.id.clone());
             report.wanted += 1;
-            if known.is_some_and(|known| is_same(known, &draft.value, &draft.metadata, &subject)) {
+            let same = |known: &StoredScore| {
+                is_there(known, &draft.value, &subject, config.as_ref()) && is_said(known, &draft.metadata)
+            };
+            if known.is_some_and(same) && !options.force {
                 report.unchanged += 1;
                 continue;
             }
@@ -228,14 +234,12 @@ fn plan(
             let at = revision(known, encode::judged_at(row));
             let mut metadata = draft.metadata.clone();
             metadata["revision"] = json!(at.to_string());
-            let config = configs.iter().find(|config| config.wanted.name == slot.name);
-            let config = config.and_then(|config| config.stored.as_ref()).filter(|config| config.takes(&draft.value));
             let score = NewScore {
                 id,
                 name: slot.name.clone(),
                 value: draft.value.clone(),
                 subject,
-                config: config.map(|config| config.id.clone()),
+                config,
                 comment: draft.comment.clone(),
                 metadata,
                 environment: None,
@@ -295,8 +299,25 @@ fn read(client: &Client, mut ids: Vec<String>) -> Result<HashMap<String, StoredS
     Ok(client.scores_by_id(&ids)?.into_iter().map(|score| (score.id.clone(), score)).collect())
 }
 
-fn is_same(known: &StoredScore, value: &crate::langfuse::ScoreValue, metadata: &Value, subject: &Subject) -> bool {
-    known.value.as_ref() == Some(value) && known.metadata["digest"] == metadata["digest"] && known.subject == *subject
+/// Whether a score has this value, and is where it should be. A config that it once had cannot be taken from it.
+fn is_there(known: &StoredScore, value: &ScoreValue, subject: &Subject, config: Option<&String>) -> bool {
+    known.value.as_ref() == Some(value)
+        && known.subject == *subject
+        && config.is_none_or(|config| known.config.as_ref() == Some(config))
+}
+
+/// Whether a score of the same value says what ours would say, about no less of the session.
+fn is_said(known: &StoredScore, ours: &Value) -> bool {
+    let there = &known.metadata;
+    let reach = |metadata: &Value| (moment(&metadata["session_to"]), metadata["open"] == false);
+    reach(there) >= reach(ours) && (there["digest"] == ours["digest"] || is_as_good(there, ours))
+}
+
+/// Whether the offline judge came to it in the same way from another source: a transcript, or what was recorded of it.
+/// Two machines would word it in turns otherwise.
+fn is_as_good(there: &Value, ours: &Value) -> bool {
+    const WAY: [&str; 6] = ["judged_at", "judge", "judge_version", "rubric", "rubric_hash", "outcome_version"];
+    ours["judged_at"].is_null() && there["session"] != ours["session"] && WAY.iter().all(|key| there[key] == ours[key])
 }
 
 /// Whether the verdict there is later than the one here. Any model's is later than the offline judge's.
@@ -383,7 +404,11 @@ fn read_back(client: &Client, open: &mut BTreeMap<String, (SessionId, NewScore)>
         let Some(watched) = open.keys().next_back().cloned() else { break };
         client.pause(Duration::from_millis(wait))?;
         let arrived = |there: &HashMap<String, StoredScore>, score: &NewScore| {
-            there.get(&score.id).is_some_and(|known| is_same(known, &score.value, &score.metadata, &score.subject))
+            there.get(&score.id).is_some_and(|known| {
+                is_there(known, &score.value, &score.subject, score.config.as_ref())
+                    && known.metadata["digest"] == score.metadata["digest"]
+                    && moment(&known.metadata["revision"]) >= Some(score.at)
+            })
         };
         if open.len() > 100 {
             let there = read(client, vec![watched.clone()])?;

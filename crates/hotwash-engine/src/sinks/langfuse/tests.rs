@@ -244,6 +244,28 @@ fn a_transcript_and_what_was_recorded_of_it_have_one_set_of_scores() {
 }
 
 #[test]
+fn two_sources_that_say_the_same_leave_each_other_alone() {
+    let fake = Fake::start();
+    let [from_disk, mut recorded] = both_ways();
+    let push = |row: &Row| {
+        let report = pushed(&fake.client(), std::slice::from_ref(row));
+        (report.written, report.unchanged)
+    };
+    assert_eq!(push(&from_disk), (7, 0));
+    // Another title too: what is there is as good.
+    recorded.session.title = redact("Another title", &rules());
+    assert_eq!((push(&recorded), push(&from_disk)), ((0, 7), (0, 7)));
+    // Who knows more of the session says so, once.
+    recorded.session.to = Some(Timestamp(START.0 - 9_000));
+    assert_eq!((push(&recorded), push(&from_disk), push(&recorded)), ((7, 0), (0, 7), (0, 7)));
+    // What a source itself says otherwise is written.
+    recorded.session.title = redact("A third title", &rules());
+    assert_eq!((push(&recorded), push(&from_disk)), ((1, 6), (0, 7)));
+    let other = Row { judged: None, ..row(1, 0.8, 0) };
+    assert_eq!(push(&other), (7, 0));
+}
+
+#[test]
 fn nothing_secret_is_sent() {
     let fake = Fake::start();
     with(&fake.client(), &rows(1), |options| options.prism = true);
@@ -386,6 +408,13 @@ fn configs_are_adopted_shown_and_changed_only_when_told_to() {
     assert_eq!(pushed(&fake.client(), &rows(1)).written, 7);
     let settled = settle(May::Change);
     assert!(settled.iter().all(|settled| settled.stored.is_some()));
+    // Those that went without get theirs.
+    let report = pushed(&fake.client(), &rows(1));
+    assert_eq!((report.written, report.unchanged), (2, 5));
+    assert!(fake.scores().values().all(|score| score["configId"] == json!(true)));
+    assert_eq!(pushed(&fake.client(), &rows(1)).unchanged, 7);
+    let report = with(&fake.client(), &rows(1), |options| options.force = true);
+    assert_eq!((report.written, report.unchanged), (7, 0));
     let settled = settle(May::Look);
     assert!(settled.iter().all(|settled| settled.became == Became::Adopted), "{settled:?}");
 }
