@@ -39,6 +39,8 @@ pub(crate) struct Slot {
     pub(crate) version: String,
     /// What to write; none where there is no value, and nothing should be there.
     pub(crate) draft: Option<Draft>,
+    /// It is asked for. What is not stays as it is, unless the session's scores are attached elsewhere now.
+    pub(crate) asked: bool,
 }
 
 /// A score before it has an id, a config and a time.
@@ -110,16 +112,15 @@ pub(crate) fn judged_at(row: &Row) -> Timestamp {
 pub(crate) fn slots(row: &Row, target: &Target, rubric: &Rubric, prism: bool, rules: &Rules) -> Vec<Slot> {
     let mut all = Vec::new();
     let version = rubric.id();
-    let slot = |name: &str, draft| Slot { name: name.to_owned(), version: version.clone(), draft };
+    let slot = |name: &str, draft| Slot { name: name.to_owned(), version: version.clone(), draft, asked: true };
     let scores = row.grade.as_ref().map(|grade| grade.scores.as_slice()).unwrap_or_default();
     for dimension in &rubric.dimensions {
         let score = scores.iter().find(|score| score.dimension == dimension.name);
         all.push(slot(&dimension.name, score.and_then(|score| of_score(score, row, target, rules))));
     }
     all.push(slot(OVERALL, overall(row, target, rules)));
-    if prism {
-        all.extend(of_outcome(row, target, rules));
-    }
+    let outcome = of_outcome(row, target, rules).into_iter();
+    all.extend(outcome.map(|slot| Slot { asked: prism, draft: slot.draft.filter(|_| prism), ..slot }));
     all
 }
 
@@ -190,7 +191,7 @@ fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
     };
     PRISM
         .iter()
-        .map(|(name, _)| Slot { name: (*name).to_owned(), version: version.clone(), draft: draft(name) })
+        .map(|(name, _)| Slot { name: (*name).to_owned(), version: version.clone(), draft: draft(name), asked: true })
         .collect()
 }
 

@@ -5,7 +5,7 @@
 //! finished by the next one, and one that is repeated changes nothing.
 
 use super::config::{self, Became, May, Settled};
-use super::encode::{self, Place, Slot};
+use super::encode::{self, PRISM, Place, Slot};
 use super::target::{self, Attach, Root, Target, Targets};
 use crate::langfuse::{Client, LangfuseError, NewScore, ScoreValue, StoredScore, Subject};
 use crate::net::Failing;
@@ -14,7 +14,7 @@ use hotwash_core::redaction::Rules;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::{SessionId, Timestamp};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 /// How sessions are pushed.
@@ -144,6 +144,11 @@ impl Bound<'_> {
         let ends = [drafted.next(), drafted.next_back()];
         self.elsewhere(|slot| ends.contains(&Some(slot.name.as_str())))
     }
+
+    /// Every score of these that may be elsewhere; of an outcome that is not asked for, the one that is never without.
+    fn signs(&self) -> Vec<String> {
+        self.elsewhere(|slot| slot.asked || slot.name == PRISM[0].0)
+    }
 }
 
 /// Says where each session goes, and what should be there of it.
@@ -200,9 +205,12 @@ fn plan(
                 let id = slot.id(row, target, elsewhere);
                 if there.contains_key(&id) && !newer_elsewhere {
                     // A run that is killed leaves these for last, so that the next one finds the rest.
-                    let last = probes.contains(&id);
+                    let last = probes.contains(&id) || slot.name == PRISM[0].0;
                     plan.remove.insert((last, id), (session.clone(), slot.name.clone()));
                 }
+            }
+            if !slot.asked {
+                continue;
             }
             let newer = newer_elsewhere || known.is_some_and(|known| is_newer(known, row)) && !options.force;
             let Some(draft) = &slot.draft else {
@@ -270,12 +278,15 @@ fn present(
     let mut ids = Vec::new();
     for bound in bound {
         let sure = options.attach.is_none() && bound.place == Place::Whole;
-        ids.extend(bound.slots.iter().map(|slot| slot.id(bound.row, &bound.target, bound.place)));
-        ids.extend(if sure { bound.probes() } else { bound.elsewhere(|_| true) });
+        let asked = bound.slots.iter().filter(|slot| slot.asked);
+        ids.extend(asked.map(|slot| slot.id(bound.row, &bound.target, bound.place)));
+        ids.extend(if sure { bound.probes() } else { bound.signs() });
     }
-    let mut there = read(client, ids)?;
-    let moved = bound.iter().filter(|bound| bound.probes().iter().any(|id| there.contains_key(id)));
-    let more: Vec<String> = moved.flat_map(|bound| bound.elsewhere(|_| true)).collect();
+    let mut there = read(client, ids.clone())?;
+    let looked: HashSet<String> = ids.into_iter().collect();
+    let all = bound.iter().map(|bound| bound.elsewhere(|_| true));
+    let moved = all.filter(|ids| ids.iter().any(|id| there.contains_key(id)));
+    let more: Vec<String> = moved.flatten().filter(|id| !looked.contains(id)).collect();
     there.extend(read(client, more)?);
     Ok(there)
 }
@@ -328,13 +339,22 @@ fn is_newer(known: &StoredScore, row: &Row) -> bool {
 /// The time to write under: that of the verdict, and later than what is there. The day stays that of the first, because
 /// a server may take another day for another score.
 fn revision(known: Option<&StoredScore>, judged: Timestamp) -> Timestamp {
-    const DAY_MS: i64 = 86_400_000;
     let Some(known) = known else { return judged };
     let last = moment(&known.metadata["revision"]).max(known.at);
     let Some(last) = last else { return judged };
-    let day = |at: Timestamp| at.0.div_euclid(DAY_MS);
     let same_day = known.at.is_none_or(|first| day(first) == day(judged));
-    if judged > last && same_day { judged } else { Timestamp(last.0 + 1) }
+    if judged > last && same_day { judged } else { just_after(last) }
+}
+
+const DAY_MS: i64 = 86_400_000;
+
+fn day(at: Timestamp) -> i64 {
+    at.0.div_euclid(DAY_MS)
+}
+
+/// The next moment of the same day.
+fn just_after(at: Timestamp) -> Timestamp {
+    Timestamp((at.0 + 1).min((day(at) + 1) * DAY_MS - 1))
 }
 
 pub(super) fn moment(value: &Value) -> Option<Timestamp> {
@@ -361,10 +381,11 @@ fn carry_out(client: &Client, plan: Plan, report: &mut Report) -> Result<(), Lan
         }
         report.written += read_back(client, &mut open)?;
         if round < ROUNDS {
-            // Something was there under a later time that could not be seen: this one is later still.
+            // Something was there under a later time that could not be seen: this one is later still, on the same day.
             let now = client.now();
             for (_, score) in open.values_mut() {
-                score.at = Timestamp(score.at.0 + 1).max(now);
+                let later = just_after(score.at);
+                score.at = if day(now) == day(later) { later.max(now) } else { later };
                 score.metadata["revision"] = json!(score.at.to_string());
             }
         }

@@ -231,6 +231,27 @@ fn both_ways() -> [Row; 2] {
 }
 
 #[test]
+fn outcomes_do_not_stay_behind() {
+    let fake = Fake::start();
+    let at = Timestamp(START.0 - 50_000).to_string();
+    fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-0".into(), at));
+    let rows = rows(1);
+    let push = |prism, attach| {
+        with(&fake.client(), &rows, |options| (options.prism, options.attach) = (prism, attach));
+        let scores = fake.scores();
+        let of = |key: &str| scores.values().filter(|score| score[key].is_string()).count();
+        (of("sessionId"), of("traceId"))
+    };
+    let (all, _) = push(true, None);
+    assert!(all > 7);
+    // They stay where the others stay.
+    assert_eq!(push(false, None), (all, 0));
+    assert_eq!(push(false, Some(Attach::Trace)), (0, 7));
+    assert_eq!(push(true, Some(Attach::Trace)), (0, all));
+    assert_eq!(push(false, None), (7, 0));
+}
+
+#[test]
 fn a_transcript_and_what_was_recorded_of_it_have_one_set_of_scores() {
     for attach in [Attach::Session, Attach::Trace] {
         let fake = Fake::start();
@@ -348,6 +369,24 @@ fn what_the_server_drops_is_said() {
     let report = pushed(&fake.client(), &rows(2));
     assert_eq!((report.written, report.dropped.len(), report.is_complete()), (12, 2, false));
     assert!(report.dropped.iter().all(|lost| lost.name == "output_quality" && lost.why.contains("read back")));
+}
+
+#[test]
+fn what_is_sent_again_is_later_and_of_the_same_day() {
+    // Three days before, at the end of a day, and now.
+    let end_of_day = START.0.div_euclid(86_400_000) * 86_400 - START.0 / 1000 - 1;
+    for at in [-3 * 86_400, end_of_day, 0] {
+        let fake = Fake::start();
+        fake.state.lock().unwrap().drops = Some("output_quality".into());
+        assert_eq!(pushed(&fake.client(), &[row(1, 0.5, at)]).dropped.len(), 1);
+        let bytes = fake.bytes();
+        let batches = bytes.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let events = batches.flat_map(|body| body["batch"].as_array().cloned().unwrap_or_default());
+        let of_it = events.filter(|event| event["body"]["name"] == "output_quality");
+        let times: Vec<String> = of_it.map(|event| event["timestamp"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(times.len(), 3);
+        assert!(times.windows(2).all(|pair| pair[0] < pair[1] && pair[0][..10] == pair[1][..10]), "{times:?}");
+    }
 }
 
 #[test]
