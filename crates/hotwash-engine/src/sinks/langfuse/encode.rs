@@ -87,11 +87,15 @@ impl Slot {
 
 /// The id of a score.
 pub(crate) fn id(row: &Row, target: &Target, name: &str, version: &str, place: Place) -> String {
-    let of = match (place, &target.session) {
-        (Place::Whole | Place::WholeTrace, Some(session)) => format!("whole {session}"),
-        _ => row.session.id.to_string(),
-    };
-    id_of(&of, name, version, place)
+    match (place, &target.session) {
+        (Place::Whole | Place::WholeTrace, Some(session)) => id_of_whole(session, name, version, place),
+        _ => id_of(&row.session.id.to_string(), name, version, place),
+    }
+}
+
+/// The id of a score for all of a session of Langfuse's.
+pub(crate) fn id_of_whole(session: &str, name: &str, version: &str, place: Place) -> String {
+    id_of(&format!("whole {session}"), name, version, place)
 }
 
 fn id_of(of: &str, name: &str, version: &str, place: Place) -> String {

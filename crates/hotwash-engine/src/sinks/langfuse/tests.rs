@@ -475,6 +475,29 @@ fn sessions_judged_from_elsewhere_are_known() {
     assert_eq!(ids(&offline), 0);
 }
 
+/// A session that a model judged in one respect only, which is too little for an overall score.
+fn small(n: usize) -> Row {
+    let mut row = row(n, 0.5, 0);
+    for score in row.grade.iter_mut().flat_map(|grade| grade.scores.iter_mut().skip(1)) {
+        score.reading = Reading::Unscored { why: Unscored::NothingToGoBy, reason: String::new() };
+    }
+    row.grade = row.grade.map(|grade| Grade::of(grade.scores, &v2()));
+    row
+}
+
+#[test]
+fn sessions_without_an_overall_score_are_known_as_well() {
+    for attach in [Attach::Session, Attach::Trace] {
+        let fake = Fake::start();
+        let at = Timestamp(START.0 - 50_000).to_string();
+        fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-1".into(), at));
+        let report = with(&fake.client(), &[small(1)], |options| options.attach = Some(attach));
+        assert_eq!(report.written, 1);
+        let judged = scored::judged(&fake.client(), &[small(1), small(2)], &Targets::default(), &v2()).unwrap();
+        assert_eq!(judged, HashSet::from([small(1).session.id]), "{attach:?}");
+    }
+}
+
 /// Whether a session is covered by what was scored: its id, its traces, and when the last of them began and ended, in
 /// seconds.
 fn covers(scored: &Scored, session: &str, traces: &[&str], begun: i64, ended: i64) -> bool {
@@ -491,20 +514,17 @@ fn what_was_scored_is_known_until_it_goes_on() {
         {
             let mut state = fake.state.lock().unwrap();
             (state.old_reads, state.old_scores) = (old, old);
-            state.traces.push(("t2".into(), "recorded-2".into(), at));
+            state.traces.push(("t2".into(), "recorded-2".into(), at.clone()));
+            state.traces.push(("t6".into(), "recorded-6".into(), at));
         }
         let client = fake.client();
         // The third has too little in it for an overall score.
-        let mut small = row(3, 0.5, 0);
-        small.grade.iter_mut().flat_map(|grade| grade.scores.iter_mut().skip(1)).for_each(|score| {
-            score.reading = Reading::Unscored { why: Unscored::NothingToGoBy, reason: String::new() };
-        });
-        small.grade = small.grade.map(|grade| Grade::of(grade.scores, &v2()));
+        let small = small(3);
         let offline = Row { judged: None, ..row(4, 0.5, 0) };
         pushed(&client, &[row(1, 0.5, 0), small, offline]);
-        with(&client, &[row(2, 0.5, 0)], |options| options.attach = Some(Attach::Trace));
+        with(&client, &[row(2, 0.5, 0), self::small(6)], |options| options.attach = Some(Attach::Trace));
         let window = Window { from: Timestamp(START.0 - 1000), to: Timestamp(START.0 + 1000) };
-        let ids: Vec<String> = (1..6).map(|n| format!("recorded-{n}")).collect();
+        let ids: Vec<String> = (1..7).map(|n| format!("recorded-{n}")).collect();
         let none = HashSet::new();
         let seen: Vec<Seen<'_>> =
             ids.iter().map(|session| Seen { session, traces: &none, begun: START, ended: START }).collect();
@@ -520,6 +540,7 @@ fn what_was_scored_is_known_until_it_goes_on() {
             ("recorded-3", -20, -10, true),
             ("recorded-4", -20, -10, true),
             ("recorded-5", -20, -10, false),
+            ("recorded-6", -20, -10, true),
         ] {
             assert_eq!(covers(&scored, session, &[], begun, ended), known, "{session} {begun} {ended} {old}");
         }
