@@ -39,6 +39,8 @@ pub(crate) struct Slot {
     pub(crate) version: String,
     /// What to write; none where there is no value, and nothing should be there.
     pub(crate) draft: Option<Draft>,
+    /// It is asked for. What is not stays as it is, unless the session's scores are attached elsewhere now.
+    pub(crate) asked: bool,
 }
 
 /// A score before it has an id, a config and a time.
@@ -57,18 +59,21 @@ pub(crate) enum Place {
     Whole,
     /// On a session that ours is a part of.
     Part,
-    /// On a trace.
-    Trace,
+    /// On a trace of a session that ours is all of: by Langfuse's id as well.
+    WholeTrace,
+    /// On a trace of a session that ours is a part of.
+    PartTrace,
 }
 
 impl Place {
-    pub(crate) const ALL: [Place; 3] = [Place::Whole, Place::Part, Place::Trace];
+    pub(crate) const ALL: [Place; 4] = [Place::Whole, Place::Part, Place::WholeTrace, Place::PartTrace];
 
     pub(crate) fn of(subject: &Subject, target: &Target) -> Place {
         match subject {
             Subject::Session(_) if target.whole => Place::Whole,
             Subject::Session(_) => Place::Part,
-            _ => Place::Trace,
+            _ if target.whole => Place::WholeTrace,
+            _ => Place::PartTrace,
         }
     }
 }
@@ -82,10 +87,21 @@ impl Slot {
 
 /// The id of a score.
 pub(crate) fn id(row: &Row, target: &Target, name: &str, version: &str, place: Place) -> String {
-    let (of, attached) = match (place, &target.session) {
-        (Place::Whole, Some(session)) => (format!("whole {session}"), "session"),
-        (Place::Trace, _) => (row.session.id.to_string(), "trace"),
-        _ => (row.session.id.to_string(), "session"),
+    match (place, &target.session) {
+        (Place::Whole | Place::WholeTrace, Some(session)) => id_of_whole(session, name, version, place),
+        _ => id_of(&row.session.id.to_string(), name, version, place),
+    }
+}
+
+/// The id of a score for all of a session of Langfuse's.
+pub(crate) fn id_of_whole(session: &str, name: &str, version: &str, place: Place) -> String {
+    id_of(&format!("whole {session}"), name, version, place)
+}
+
+fn id_of(of: &str, name: &str, version: &str, place: Place) -> String {
+    let attached = match place {
+        Place::Whole | Place::Part => "session",
+        Place::WholeTrace | Place::PartTrace => "trace",
     };
     let parts = format!("{of}\n{name}\n{version}\n{attached}");
     format!("hw-{}", sha256(&[parts.as_bytes()]).chars().take(29).collect::<String>())
@@ -100,16 +116,15 @@ pub(crate) fn judged_at(row: &Row) -> Timestamp {
 pub(crate) fn slots(row: &Row, target: &Target, rubric: &Rubric, prism: bool, rules: &Rules) -> Vec<Slot> {
     let mut all = Vec::new();
     let version = rubric.id();
-    let slot = |name: &str, draft| Slot { name: name.to_owned(), version: version.clone(), draft };
+    let slot = |name: &str, draft| Slot { name: name.to_owned(), version: version.clone(), draft, asked: true };
     let scores = row.grade.as_ref().map(|grade| grade.scores.as_slice()).unwrap_or_default();
     for dimension in &rubric.dimensions {
         let score = scores.iter().find(|score| score.dimension == dimension.name);
         all.push(slot(&dimension.name, score.and_then(|score| of_score(score, row, target, rules))));
     }
     all.push(slot(OVERALL, overall(row, target, rules)));
-    if prism {
-        all.extend(of_outcome(row, target, rules));
-    }
+    let outcome = of_outcome(row, target, rules).into_iter();
+    all.extend(outcome.map(|slot| Slot { asked: prism, draft: slot.draft.filter(|_| prism), ..slot }));
     all
 }
 
@@ -119,12 +134,10 @@ fn of_score(score: &Score, row: &Row, target: &Target, rules: &Rules) -> Option<
         Scored::Number(number) => ScoreValue::Number(*number),
         Scored::Level { label, .. } => ScoreValue::Label(label.clone()),
     };
-    let mut words = String::new();
+    let mut words = Words::default();
     for item in items {
-        if item.amount != 0.0 {
-            let _ = write!(words, "{:+.3} ", item.amount);
-        }
-        let _ = writeln!(words, "{}{}", item.reason, places(&item.events));
+        let amount = if item.amount == 0.0 { String::new() } else { format!("{:+.3} ", item.amount) };
+        words.line(&format!("{amount}{}", item.reason), &item.events);
     }
     let mut metadata = metadata(row, target, Some(&score.provenance));
     metadata["confidence"] = json!(confidence);
@@ -140,6 +153,7 @@ fn overall(row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
         words.push_str("; process only: nothing says whether the goal was reached");
     }
     let _ = write!(words, "\n{}\n{}", row.session.title, row.session.summary);
+    let words = Words { plain: words.clone(), shown: words };
     let provenance = grade.scores.first().map(|score| score.provenance.as_ref());
     let mut metadata = metadata(row, target, provenance);
     metadata["tier"] = json!(tier);
@@ -165,9 +179,9 @@ fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
             _ => ScoreValue::Bool(Some(input.crushed()).filter(|_| input.counts())?),
         })
     };
-    let mut words = String::new();
+    let (none, mut words) = (Words::default(), Words::default());
     for reason in outcome.iter().flat_map(|outcome| &outcome.reasons) {
-        let _ = writeln!(words, "{}{}", reason.text, places(&reason.events));
+        words.line(&reason.text, &reason.events);
     }
     let draft = |name: &str| {
         let value = value(name)?;
@@ -177,11 +191,11 @@ fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {
         metadata["evidence"] = json!(outcome.map(|outcome| outcome.evidence));
         metadata["confidence"] = json!(outcome.and_then(|outcome| outcome.confidence));
         metadata["outcome_version"] = json!(outcomes::VERSION);
-        Some(self::draft(value, if name == "rework" { "" } else { &words }, metadata, (row, target), rules))
+        Some(self::draft(value, if name == "rework" { &none } else { &words }, metadata, (row, target), rules))
     };
     PRISM
         .iter()
-        .map(|(name, _)| Slot { name: (*name).to_owned(), version: version.clone(), draft: draft(name) })
+        .map(|(name, _)| Slot { name: (*name).to_owned(), version: version.clone(), draft: draft(name), asked: true })
         .collect()
 }
 
@@ -216,11 +230,40 @@ fn run(provenance: &Provenance, at: Timestamp) -> String {
     sha256(&[text.as_bytes()]).chars().take(16).collect()
 }
 
+/// What is said of a score.
+#[derive(Default)]
+struct Words {
+    /// With the events it is about.
+    shown: String,
+    /// Without: they have other numbers in a transcript than in what was recorded of it.
+    plain: String,
+}
+
+impl Words {
+    fn line(&mut self, text: &str, events: &[EventId]) {
+        let _ = writeln!(self.shown, "{text}{}", places(events));
+        let _ = writeln!(self.plain, "{text}");
+    }
+}
+
+/// What depends on where a session was read, or on when.
+const OF_THE_SOURCE: [&str; 3] = ["session", "session_to", "open"];
+
 /// Finishes a score: its words redacted and cut, and a digest by which it is known again.
-fn draft(value: ScoreValue, words: &str, mut metadata: Value, (row, target): (&Row, &Target), rules: &Rules) -> Draft {
-    let comment = redact(words.trim(), rules).shorten(COMMENT).into_string();
-    let comment = Some(comment).filter(|comment| !comment.is_empty());
-    let whole = json!([value.json(), comment, metadata]).to_string();
+fn draft(
+    value: ScoreValue,
+    words: &Words,
+    mut metadata: Value,
+    (row, target): (&Row, &Target),
+    rules: &Rules,
+) -> Draft {
+    let redacted = |words: &str| redact(words.trim(), rules).shorten(COMMENT).into_string();
+    let comment = Some(redacted(&words.shown)).filter(|comment| !comment.is_empty());
+    let mut lasting = metadata.clone();
+    if let Some(lasting) = lasting.as_object_mut() {
+        lasting.retain(|key, _| !OF_THE_SOURCE.contains(&key.as_str()));
+    }
+    let whole = json!([value.json(), redacted(&words.plain), lasting]).to_string();
     // A newer program or a later verdict that says the same changes nothing, so these are no part of it.
     let judged = row.judged.as_ref();
     metadata["judged_at"] = json!(judged.map(|judged| judged.at.to_string()));

@@ -5,16 +5,16 @@
 //! finished by the next one, and one that is repeated changes nothing.
 
 use super::config::{self, Became, May, Settled};
-use super::encode::{self, Place, Slot};
+use super::encode::{self, PRISM, Place, Slot};
 use super::target::{self, Attach, Root, Target, Targets};
-use crate::langfuse::{Client, LangfuseError, NewScore, StoredScore, Subject};
+use crate::langfuse::{Client, LangfuseError, NewScore, ScoreValue, StoredScore, Subject};
 use crate::net::Failing;
 use crate::stores::Row;
 use hotwash_core::redaction::Rules;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::{SessionId, Timestamp};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 /// How sessions are pushed.
@@ -144,6 +144,11 @@ impl Bound<'_> {
         let ends = [drafted.next(), drafted.next_back()];
         self.elsewhere(|slot| ends.contains(&Some(slot.name.as_str())))
     }
+
+    /// Every score of these that may be elsewhere; of an outcome that is not asked for, the one that is never without.
+    fn signs(&self) -> Vec<String> {
+        self.elsewhere(|slot| slot.asked || slot.name == PRISM[0].0)
+    }
 }
 
 /// Says where each session goes, and what should be there of it.
@@ -190,18 +195,24 @@ fn plan(
         let Bound { row, target, subject, place, slots } = bound;
         let (session, probes) = (&row.session.id, bound.probes());
         let before = plan.write.len();
+        // What goes elsewhere is not lost to an older verdict either.
+        let newer_elsewhere = !options.force
+            && bound.elsewhere(|_| true).iter().any(|id| there.get(id).is_some_and(|known| is_newer(known, row)));
         for slot in slots {
             let id = slot.id(row, target, *place);
             let known = there.get(&id);
             for elsewhere in Place::ALL.into_iter().filter(|other| other != place) {
                 let id = slot.id(row, target, elsewhere);
-                if there.contains_key(&id) {
+                if there.contains_key(&id) && !newer_elsewhere {
                     // A run that is killed leaves these for last, so that the next one finds the rest.
-                    let last = probes.contains(&id);
+                    let last = probes.contains(&id) || slot.name == PRISM[0].0;
                     plan.remove.insert((last, id), (session.clone(), slot.name.clone()));
                 }
             }
-            let newer = known.is_some_and(|known| is_newer(known, row)) && !options.force;
+            if !slot.asked {
+                continue;
+            }
+            let newer = newer_elsewhere || known.is_some_and(|known| is_newer(known, row)) && !options.force;
             let Some(draft) = &slot.draft else {
                 if known.is_some() && !newer {
                     plan.remove.insert((false, id), (session.clone(), slot.name.clone()));
@@ -213,8 +224,14 @@ fn plan(
                 (Some(first @ Subject::Trace(_)), Subject::Trace(_)) => first.clone(),
                 _ => subject.clone(),
             };
+            let config = configs.iter().find(|config| config.wanted.name == slot.name);
+            let config = config.and_then(|config| config.stored.as_ref()).filter(|config| config.takes(&draft.value));
+            let config = config.map(|config| config.id.clone());
             report.wanted += 1;
-            if known.is_some_and(|known| is_same(known, &draft.value, &draft.metadata, &subject)) {
+            let same = |known: &StoredScore| {
+                is_there(known, &draft.value, &subject, config.as_ref()) && is_said(known, &draft.metadata)
+            };
+            if known.is_some_and(same) && !options.force {
                 report.unchanged += 1;
                 continue;
             }
@@ -225,14 +242,12 @@ fn plan(
             let at = revision(known, encode::judged_at(row));
             let mut metadata = draft.metadata.clone();
             metadata["revision"] = json!(at.to_string());
-            let config = configs.iter().find(|config| config.wanted.name == slot.name);
-            let config = config.and_then(|config| config.stored.as_ref()).filter(|config| config.takes(&draft.value));
             let score = NewScore {
                 id,
                 name: slot.name.clone(),
                 value: draft.value.clone(),
                 subject,
-                config: config.map(|config| config.id.clone()),
+                config,
                 comment: draft.comment.clone(),
                 metadata,
                 environment: None,
@@ -263,12 +278,15 @@ fn present(
     let mut ids = Vec::new();
     for bound in bound {
         let sure = options.attach.is_none() && bound.place == Place::Whole;
-        ids.extend(bound.slots.iter().map(|slot| slot.id(bound.row, &bound.target, bound.place)));
-        ids.extend(if sure { bound.probes() } else { bound.elsewhere(|_| true) });
+        let asked = bound.slots.iter().filter(|slot| slot.asked);
+        ids.extend(asked.map(|slot| slot.id(bound.row, &bound.target, bound.place)));
+        ids.extend(if sure { bound.probes() } else { bound.signs() });
     }
-    let mut there = read(client, ids)?;
-    let moved = bound.iter().filter(|bound| bound.probes().iter().any(|id| there.contains_key(id)));
-    let more: Vec<String> = moved.flat_map(|bound| bound.elsewhere(|_| true)).collect();
+    let mut there = read(client, ids.clone())?;
+    let looked: HashSet<String> = ids.into_iter().collect();
+    let all = bound.iter().map(|bound| bound.elsewhere(|_| true));
+    let moved = all.filter(|ids| ids.iter().any(|id| there.contains_key(id)));
+    let more: Vec<String> = moved.flatten().filter(|id| !looked.contains(id)).collect();
     there.extend(read(client, more)?);
     Ok(there)
 }
@@ -292,8 +310,25 @@ fn read(client: &Client, mut ids: Vec<String>) -> Result<HashMap<String, StoredS
     Ok(client.scores_by_id(&ids)?.into_iter().map(|score| (score.id.clone(), score)).collect())
 }
 
-fn is_same(known: &StoredScore, value: &crate::langfuse::ScoreValue, metadata: &Value, subject: &Subject) -> bool {
-    known.value.as_ref() == Some(value) && known.metadata["digest"] == metadata["digest"] && known.subject == *subject
+/// Whether a score has this value, and is where it should be. A config that it once had cannot be taken from it.
+fn is_there(known: &StoredScore, value: &ScoreValue, subject: &Subject, config: Option<&String>) -> bool {
+    known.value.as_ref() == Some(value)
+        && known.subject == *subject
+        && config.is_none_or(|config| known.config.as_ref() == Some(config))
+}
+
+/// Whether a score of the same value says what ours would say, about no less of the session.
+fn is_said(known: &StoredScore, ours: &Value) -> bool {
+    let there = &known.metadata;
+    let reach = |metadata: &Value| (moment(&metadata["session_to"]), metadata["open"] == false);
+    reach(there) >= reach(ours) && (there["digest"] == ours["digest"] || is_as_good(there, ours))
+}
+
+/// Whether the offline judge came to it in the same way from another source: a transcript, or what was recorded of it.
+/// Two machines would word it in turns otherwise.
+fn is_as_good(there: &Value, ours: &Value) -> bool {
+    const WAY: [&str; 6] = ["judged_at", "judge", "judge_version", "rubric", "rubric_hash", "outcome_version"];
+    ours["judged_at"].is_null() && there["session"] != ours["session"] && WAY.iter().all(|key| there[key] == ours[key])
 }
 
 /// Whether the verdict there is later than the one here. Any model's is later than the offline judge's.
@@ -304,13 +339,22 @@ fn is_newer(known: &StoredScore, row: &Row) -> bool {
 /// The time to write under: that of the verdict, and later than what is there. The day stays that of the first, because
 /// a server may take another day for another score.
 fn revision(known: Option<&StoredScore>, judged: Timestamp) -> Timestamp {
-    const DAY_MS: i64 = 86_400_000;
     let Some(known) = known else { return judged };
     let last = moment(&known.metadata["revision"]).max(known.at);
     let Some(last) = last else { return judged };
-    let day = |at: Timestamp| at.0.div_euclid(DAY_MS);
     let same_day = known.at.is_none_or(|first| day(first) == day(judged));
-    if judged > last && same_day { judged } else { Timestamp(last.0 + 1) }
+    if judged > last && same_day { judged } else { just_after(last) }
+}
+
+const DAY_MS: i64 = 86_400_000;
+
+fn day(at: Timestamp) -> i64 {
+    at.0.div_euclid(DAY_MS)
+}
+
+/// The next moment of the same day.
+fn just_after(at: Timestamp) -> Timestamp {
+    Timestamp((at.0 + 1).min((day(at) + 1) * DAY_MS - 1))
 }
 
 pub(super) fn moment(value: &Value) -> Option<Timestamp> {
@@ -337,10 +381,11 @@ fn carry_out(client: &Client, plan: Plan, report: &mut Report) -> Result<(), Lan
         }
         report.written += read_back(client, &mut open)?;
         if round < ROUNDS {
-            // Something was there under a later time that could not be seen: this one is later still.
+            // Something was there under a later time that could not be seen: this one is later still, on the same day.
             let now = client.now();
             for (_, score) in open.values_mut() {
-                score.at = Timestamp(score.at.0 + 1).max(now);
+                let later = just_after(score.at);
+                score.at = if day(now) == day(later) { later.max(now) } else { later };
                 score.metadata["revision"] = json!(score.at.to_string());
             }
         }
@@ -380,7 +425,11 @@ fn read_back(client: &Client, open: &mut BTreeMap<String, (SessionId, NewScore)>
         let Some(watched) = open.keys().next_back().cloned() else { break };
         client.pause(Duration::from_millis(wait))?;
         let arrived = |there: &HashMap<String, StoredScore>, score: &NewScore| {
-            there.get(&score.id).is_some_and(|known| is_same(known, &score.value, &score.metadata, &score.subject))
+            there.get(&score.id).is_some_and(|known| {
+                is_there(known, &score.value, &score.subject, score.config.as_ref())
+                    && known.metadata["digest"] == score.metadata["digest"]
+                    && moment(&known.metadata["revision"]) >= Some(score.at)
+            })
         };
         if open.len() > 100 {
             let there = read(client, vec![watched.clone()])?;

@@ -18,22 +18,27 @@ pub fn judged(
     targets: &Targets,
     rubric: &Rubric,
 ) -> Result<HashSet<SessionId>, LangfuseError> {
-    let mut by_id: HashMap<String, &Row> = HashMap::new();
-    for row in rows {
-        let target = targets.target(row);
-        let on_session = if target.whole { Place::Whole } else { Place::Part };
-        for place in [on_session, Place::Trace] {
-            by_id.insert(encode::id(row, &target, OVERALL, &rubric.id(), place), row);
+    let mut judged = HashSet::new();
+    let dimensions: Vec<&str> = rubric.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
+    // A session with too little in it has no overall score, but it may have others.
+    for names in [&[OVERALL], dimensions.as_slice()] {
+        let mut by_id: HashMap<String, &Row> = HashMap::new();
+        for row in rows.iter().filter(|row| !judged.contains(&row.session.id)) {
+            let target = targets.target(row);
+            let whole = [Place::Whole, Place::WholeTrace];
+            for place in if target.whole { whole } else { [Place::Part, Place::PartTrace] } {
+                by_id.extend(names.iter().map(|name| (encode::id(row, &target, name, &rubric.id(), place), row)));
+            }
         }
+        let ids: Vec<String> = by_id.keys().cloned().collect();
+        let there = client.scores_by_id(&ids)?;
+        judged.extend(there.iter().filter(|score| by_a_model(score)).filter_map(|score| {
+            let row = by_id.get(&score.id)?;
+            let at = moment(&score.metadata["session_to"]);
+            (at.is_some() && at >= row.session.to).then(|| row.session.id.clone())
+        }));
     }
-    let ids: Vec<String> = by_id.keys().cloned().collect();
-    let there = client.scores_by_id(&ids)?;
-    let judged = there.iter().filter(|score| by_a_model(score)).filter_map(|score| {
-        let row = by_id.get(&score.id)?;
-        let at = moment(&score.metadata["session_to"]);
-        (at.is_some() && at >= row.session.to).then(|| row.session.id.clone())
-    });
-    Ok(judged.collect())
+    Ok(judged)
 }
 
 fn by_a_model(score: &StoredScore) -> bool {
@@ -59,7 +64,7 @@ const LETTERS: usize = 2_000;
 impl Scored {
     /// Reads what was scored by this rubric, of sessions in which something happened in a stretch of time. Where a model
     /// is to judge, the offline judge's scores are none. Overall scores come first, all in one list; those sessions that
-    /// are not among them may have others, and are asked about by their ids.
+    /// are not among them may have others, and are asked about by their ids, then by the ids that scores on a trace have.
     pub fn read(
         client: &Client,
         rubric: &Rubric,
@@ -69,9 +74,9 @@ impl Scored {
     ) -> Result<Scored, LangfuseError> {
         let mut scored = Scored::default();
         let window = Window { from: Timestamp(window.from.0 - BEFORE_MS), to: window.to };
-        let rubric = rubric.id();
+        let version = rubric.id();
         let see = |scored: &mut Scored, score: StoredScore| {
-            if score.metadata["rubric"] == rubric.as_str() && (by_a_model(&score) || !models) {
+            if score.metadata["rubric"] == version.as_str() && (by_a_model(&score) || !models) {
                 scored.add(&score);
             }
         };
@@ -90,6 +95,13 @@ impl Scored {
             client.scores_of_sessions(batch, window, &mut |score| see(&mut scored, score))?;
             rest = after;
         }
+        let open = seen.iter().filter(|seen| !scored.covers(seen)).map(|seen| seen.session);
+        let on_trace = |session| {
+            let names = rubric.dimensions.iter().map(|dimension| dimension.name.as_str());
+            names.map(|name| encode::id_of_whole(session, name, &version, Place::WholeTrace)).collect::<Vec<_>>()
+        };
+        let ids: Vec<String> = open.flat_map(on_trace).collect();
+        client.scores_by_id(&ids)?.into_iter().for_each(|score| see(&mut scored, score));
         Ok(scored)
     }
 

@@ -18,7 +18,7 @@ use hotwash_core::outcomes;
 use hotwash_core::redaction::{redact, redact_facts};
 use hotwash_core::rubric::{Kind, Rubric};
 use hotwash_core::scores::{Grade, Item, Provenance, Reading, Score, Unscored, Value};
-use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
+use hotwash_core::sessions::{EventId, Session, SessionId, SessionKind, Timestamp};
 use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -161,6 +161,25 @@ fn a_later_verdict_replaces_an_earlier_one_and_not_the_other_way_round() {
 }
 
 #[test]
+fn a_later_verdict_stays_wherever_it_is_attached() {
+    let fake = Fake::start();
+    let at = Timestamp(START.0 - 50_000).to_string();
+    fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-1".into(), at));
+    with(&fake.client(), &[row(1, 0.3, 100)], |options| options.attach = Some(Attach::Trace));
+    let first = fake.scores();
+    let offline = Row { judged: None, ..row(1, 0.8, 50) };
+    for older in [offline.clone(), row(1, 0.8, 50)] {
+        for attach in [None, Some(Attach::Session)] {
+            let report = with(&fake.client(), std::slice::from_ref(&older), |options| options.attach = attach);
+            assert_eq!((report.wanted, report.newer_there, report.written, report.removed), (7, 7, 0, 0));
+            assert_eq!(fake.scores(), first);
+        }
+    }
+    let report = with(&fake.client(), &[offline], |options| options.force = true);
+    assert_eq!((report.written, report.removed, fake.scores().len()), (7, 7, 7));
+}
+
+#[test]
 fn what_has_no_value_is_not_there() {
     let fake = Fake::start();
     let mut rows = rows(2);
@@ -195,6 +214,76 @@ fn scores_move_where_they_are_told_to() {
         assert!(fake.scores().values().all(|score| score[key] == json!(id)));
         assert_eq!(fake.scores().len(), 7);
     }
+}
+
+/// A session that a model did not judge, as it is known from a transcript and from Langfuse: by another id of ours, with
+/// other numbers of events.
+fn both_ways() -> [Row; 2] {
+    let from_disk = Row { judged: None, ..row(1, 0.5, 0) };
+    let mut recorded = from_disk.clone();
+    recorded.session.id = SessionId(format!("{:016x}", 77));
+    for score in recorded.grade.iter_mut().flat_map(|grade| &mut grade.scores) {
+        if let Reading::Scored { items, .. } = &mut score.reading {
+            items[0].events = vec![EventId(30)];
+        }
+    }
+    [from_disk, recorded]
+}
+
+#[test]
+fn outcomes_do_not_stay_behind() {
+    let fake = Fake::start();
+    let at = Timestamp(START.0 - 50_000).to_string();
+    fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-0".into(), at));
+    let rows = rows(1);
+    let push = |prism, attach| {
+        with(&fake.client(), &rows, |options| (options.prism, options.attach) = (prism, attach));
+        let scores = fake.scores();
+        let of = |key: &str| scores.values().filter(|score| score[key].is_string()).count();
+        (of("sessionId"), of("traceId"))
+    };
+    let (all, _) = push(true, None);
+    assert!(all > 7);
+    // They stay where the others stay.
+    assert_eq!(push(false, None), (all, 0));
+    assert_eq!(push(false, Some(Attach::Trace)), (0, 7));
+    assert_eq!(push(true, Some(Attach::Trace)), (0, all));
+    assert_eq!(push(false, None), (7, 0));
+}
+
+#[test]
+fn a_transcript_and_what_was_recorded_of_it_have_one_set_of_scores() {
+    for attach in [Attach::Session, Attach::Trace] {
+        let fake = Fake::start();
+        let at = Timestamp(START.0 - 50_000).to_string();
+        fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-1".into(), at));
+        for row in both_ways() {
+            with(&fake.client(), &[row], |options| options.attach = Some(attach));
+            assert_eq!(fake.scores().len(), 7, "{attach:?}");
+        }
+    }
+}
+
+#[test]
+fn two_sources_that_say_the_same_leave_each_other_alone() {
+    let fake = Fake::start();
+    let [from_disk, mut recorded] = both_ways();
+    let push = |row: &Row| {
+        let report = pushed(&fake.client(), std::slice::from_ref(row));
+        (report.written, report.unchanged)
+    };
+    assert_eq!(push(&from_disk), (7, 0));
+    // Another title too: what is there is as good.
+    recorded.session.title = redact("Another title", &rules());
+    assert_eq!((push(&recorded), push(&from_disk)), ((0, 7), (0, 7)));
+    // Who knows more of the session says so, once.
+    recorded.session.to = Some(Timestamp(START.0 - 9_000));
+    assert_eq!((push(&recorded), push(&from_disk), push(&recorded)), ((7, 0), (0, 7), (0, 7)));
+    // What a source itself says otherwise is written.
+    recorded.session.title = redact("A third title", &rules());
+    assert_eq!((push(&recorded), push(&from_disk)), ((1, 6), (0, 7)));
+    let other = Row { judged: None, ..row(1, 0.8, 0) };
+    assert_eq!(push(&other), (7, 0));
 }
 
 #[test]
@@ -283,6 +372,26 @@ fn what_the_server_drops_is_said() {
 }
 
 #[test]
+fn what_is_sent_again_is_later_and_of_the_same_day() {
+    // Three days before, at the end of a day, and now.
+    let end_of_day = START.0.div_euclid(86_400_000) * 86_400 - START.0 / 1000 - 1;
+    for at in [-3 * 86_400, end_of_day, 0] {
+        let fake = Fake::start();
+        fake.state.lock().unwrap().drops = Some("output_quality".into());
+        assert_eq!(pushed(&fake.client(), &[row(1, 0.5, at)]).dropped.len(), 1);
+        let bytes = fake.bytes();
+        let batches = bytes.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let events = batches.flat_map(|body| body["batch"].as_array().cloned().unwrap_or_default());
+        let of_it = events.filter(|event| event["body"]["name"] == "output_quality");
+        let times: Vec<String> = of_it.map(|event| event["timestamp"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(times.len(), 3);
+        let day = |at: &str| at.split('T').next().map(str::to_owned);
+        let follows = |pair: &[String]| pair[0] < pair[1] && day(&pair[0]) == day(&pair[1]);
+        assert!(times.windows(2).all(follows), "{times:?}");
+    }
+}
+
+#[test]
 fn scores_are_written_in_whichever_way_the_server_has() {
     let whole = Fake::start();
     pushed(&whole.client(), &rows(5));
@@ -340,6 +449,13 @@ fn configs_are_adopted_shown_and_changed_only_when_told_to() {
     assert_eq!(pushed(&fake.client(), &rows(1)).written, 7);
     let settled = settle(May::Change);
     assert!(settled.iter().all(|settled| settled.stored.is_some()));
+    // Those that went without get theirs.
+    let report = pushed(&fake.client(), &rows(1));
+    assert_eq!((report.written, report.unchanged), (2, 5));
+    assert!(fake.scores().values().all(|score| score["configId"] == json!(true)));
+    assert_eq!(pushed(&fake.client(), &rows(1)).unchanged, 7);
+    let report = with(&fake.client(), &rows(1), |options| options.force = true);
+    assert_eq!((report.written, report.unchanged), (7, 0));
     let settled = settle(May::Look);
     assert!(settled.iter().all(|settled| settled.became == Became::Adopted), "{settled:?}");
 }
@@ -361,6 +477,29 @@ fn sessions_judged_from_elsewhere_are_known() {
     assert_eq!(ids(&offline), 0);
 }
 
+/// A session that a model judged in one respect only, which is too little for an overall score.
+fn small(n: usize) -> Row {
+    let mut row = row(n, 0.5, 0);
+    for score in row.grade.iter_mut().flat_map(|grade| grade.scores.iter_mut().skip(1)) {
+        score.reading = Reading::Unscored { why: Unscored::NothingToGoBy, reason: String::new() };
+    }
+    row.grade = row.grade.map(|grade| Grade::of(grade.scores, &v2()));
+    row
+}
+
+#[test]
+fn sessions_without_an_overall_score_are_known_as_well() {
+    for attach in [Attach::Session, Attach::Trace] {
+        let fake = Fake::start();
+        let at = Timestamp(START.0 - 50_000).to_string();
+        fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-1".into(), at));
+        let report = with(&fake.client(), &[small(1)], |options| options.attach = Some(attach));
+        assert_eq!(report.written, 1);
+        let judged = scored::judged(&fake.client(), &[small(1), small(2)], &Targets::default(), &v2()).unwrap();
+        assert_eq!(judged, HashSet::from([small(1).session.id]), "{attach:?}");
+    }
+}
+
 /// Whether a session is covered by what was scored: its id, its traces, and when the last of them began and ended, in
 /// seconds.
 fn covers(scored: &Scored, session: &str, traces: &[&str], begun: i64, ended: i64) -> bool {
@@ -377,20 +516,17 @@ fn what_was_scored_is_known_until_it_goes_on() {
         {
             let mut state = fake.state.lock().unwrap();
             (state.old_reads, state.old_scores) = (old, old);
-            state.traces.push(("t2".into(), "recorded-2".into(), at));
+            state.traces.push(("t2".into(), "recorded-2".into(), at.clone()));
+            state.traces.push(("t6".into(), "recorded-6".into(), at));
         }
         let client = fake.client();
         // The third has too little in it for an overall score.
-        let mut small = row(3, 0.5, 0);
-        small.grade.iter_mut().flat_map(|grade| grade.scores.iter_mut().skip(1)).for_each(|score| {
-            score.reading = Reading::Unscored { why: Unscored::NothingToGoBy, reason: String::new() };
-        });
-        small.grade = small.grade.map(|grade| Grade::of(grade.scores, &v2()));
+        let small = small(3);
         let offline = Row { judged: None, ..row(4, 0.5, 0) };
         pushed(&client, &[row(1, 0.5, 0), small, offline]);
-        with(&client, &[row(2, 0.5, 0)], |options| options.attach = Some(Attach::Trace));
+        with(&client, &[row(2, 0.5, 0), self::small(6)], |options| options.attach = Some(Attach::Trace));
         let window = Window { from: Timestamp(START.0 - 1000), to: Timestamp(START.0 + 1000) };
-        let ids: Vec<String> = (1..6).map(|n| format!("recorded-{n}")).collect();
+        let ids: Vec<String> = (1..7).map(|n| format!("recorded-{n}")).collect();
         let none = HashSet::new();
         let seen: Vec<Seen<'_>> =
             ids.iter().map(|session| Seen { session, traces: &none, begun: START, ended: START }).collect();
@@ -406,6 +542,7 @@ fn what_was_scored_is_known_until_it_goes_on() {
             ("recorded-3", -20, -10, true),
             ("recorded-4", -20, -10, true),
             ("recorded-5", -20, -10, false),
+            ("recorded-6", -20, -10, true),
         ] {
             assert_eq!(covers(&scored, session, &[], begun, ended), known, "{session} {begun} {ended} {old}");
         }
