@@ -1,7 +1,7 @@
 //! Where other goals begin in a transcript: what is asked of its prompts, and what the answers decide.
 //!
 //! This comes before sessions are judged, because it says what the sessions are. Answers become decisions on prompts, by
-//! their keys, and those are replayed whenever a transcript is read ([`pipeline::recut`]).
+//! their keys, and those are replayed whenever a transcript is read ([`crate::pipeline::recut`]).
 
 use super::case::{Ask, Place, Said, Slot, why};
 use super::{Docket, Dockets, Report, Setup, Subject, is_going_on, without_path};
