@@ -58,6 +58,9 @@ pub(super) fn parse(call: &Call<'_>) -> Value {
 pub(super) fn words(call: &Call<'_>, parsed: &Value, asked: Option<&Asked>, short: &dyn Fn(&str) -> String) -> String {
     let input = &call.input;
     let path = || short(&input.path.to_str());
+    if let (Tool::Todo, Some(list)) = (call.tool, todo(parsed)) {
+        return list;
+    }
     match call.tool {
         Tool::Shell if !input.command.is_empty() => {
             let background = parsed.get("run_in_background").and_then(Value::as_bool) == Some(true);
@@ -72,7 +75,6 @@ pub(super) fn words(call: &Call<'_>, parsed: &Value, asked: Option<&Asked>, shor
                 format!("{} lines {from}–{to}", path())
             }
         },
-        Tool::Todo if todo(parsed).is_some() => todo(parsed).unwrap_or_default(),
         _ if asked.is_some() => format!("{}\n{}", path(), asked.map(Asked::signed).unwrap_or_default()),
         _ => match parsed {
             Value::Object(fields) if !fields.is_empty() => {

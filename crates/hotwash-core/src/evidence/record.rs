@@ -16,6 +16,8 @@ use xxhash_rust::xxh3::xxh3_64;
 const KEPT: usize = 60_000;
 /// How much of what the client said is kept.
 const CLIENT_KEPT: usize = 2_000;
+/// What the person did who ran a command.
+const RAN: &str = "ran the command";
 
 /// One thing on the timeline.
 #[derive(Clone, Debug)]
@@ -184,7 +186,7 @@ impl<'r> Recorder<'r> {
                 self.queued.push((hash(&words), item));
             }
             Kind::Command { name, args, .. } => {
-                self.push(event, What::Person("ran the command"), &command_line(name, args), Class::Words);
+                self.push(event, What::Person(RAN), &command_line(name, args), Class::Words);
             }
             Kind::Bang(text) => self.push(event, What::Person("ran in the shell"), &text.to_str(), Class::Words),
             Kind::Interrupt => self.push(event, What::Person("stopped the agent"), "", Class::Words),
@@ -423,7 +425,7 @@ impl Record {
 }
 
 fn is_command(item: &Item) -> bool {
-    matches!(item.what, What::Person("ran the command"))
+    matches!(item.what, What::Person(RAN))
 }
 
 /// What the client puts before commands so that the agent leaves them alone. It tells a judge nothing.
