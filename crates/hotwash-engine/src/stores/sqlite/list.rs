@@ -78,7 +78,8 @@ impl Store {
             // The first in the order of the index by time: one look, however many there are.
             let until = if query.until.is_some() { "from_ms < ?1" } else { "?1 IS NULL" };
             let sql = format!(
-                "SELECT to_ms FROM sessions WHERE kind = 'main' AND to_ms IS NOT NULL AND {until} ORDER BY to_ms DESC LIMIT 1"
+                "SELECT to_ms FROM sessions WHERE kind = 'main' AND to_ms IS NOT NULL AND {until}
+                 ORDER BY to_ms DESC LIMIT 1"
             );
             let newest = connection.query_row(&sql, [query.until.map(|at| at.0)], |row| row.get(0)).optional()?;
             Ok(newest.map(Timestamp))

@@ -57,7 +57,8 @@ impl Store {
         })
     }
 
-    /// Keeps what was said, all or none of it. What was said last counts, whenever it is put. Transcripts that may have to be cut elsewhere by it are marked.
+    /// Keeps what was said, all or none of it. What was said last counts, whenever it is put. Transcripts that may have to
+    /// be cut elsewhere by it are marked.
     pub fn put_topics(&mut self, topics: &[Topic]) -> Result<()> {
         self.write(|transaction| {
             let mut changed = BTreeSet::new();
