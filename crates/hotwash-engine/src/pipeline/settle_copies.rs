@@ -6,6 +6,7 @@ use crate::sources::claude_code::read::{Transcript, Window};
 use crate::sources::{Agent, claude_code, langfuse};
 use crate::stores::{Holder, Role, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
+use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -17,12 +18,13 @@ pub(super) fn settle_copies(
     unsettled: &BTreeMap<String, i64>,
 ) -> Result<BTreeSet<String>, StoreError> {
     let holders = store.holders()?;
+    let topics = Arc::new(store.decisions()?);
     let keys: Vec<&[_]> = holders.iter().map(|holder| holder.keys.as_slice()).collect();
     let mut changed = BTreeSet::new();
     for group in copies::groups(&keys) {
         let group: Vec<&Holder> = group.into_iter().map(|at| &holders[at]).collect();
         if group.iter().any(|holder| unsettled.contains_key(&holder.path)) {
-            settle_group(store, setup, &group)?;
+            settle_group(store, setup, &topics, &group)?;
             changed.extend(group.iter().map(|holder| holder.path.clone()));
         }
     }
@@ -51,8 +53,12 @@ fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Re
     Ok(copies)
 }
 
-fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Result<(), StoreError> {
-    let topics = Arc::new(store.decisions()?);
+fn settle_group(
+    store: &mut Store,
+    setup: &Setup<'_>,
+    topics: &Arc<Decisions>,
+    group: &[&Holder],
+) -> Result<(), StoreError> {
     let mut members = Vec::new();
     let mut unreadable = Vec::new();
     for holder in group {
@@ -98,7 +104,7 @@ fn settle_group(store: &mut Store, setup: &Setup<'_>, group: &[&Holder]) -> Resu
         } else {
             records.iter().all(|(key, _)| foreign.contains(key))
         };
-        let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent).knowing(&topics);
+        let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent).knowing(topics);
         if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
             continue;
         }
