@@ -6,8 +6,8 @@ use crate::repositories::Repositories;
 use crate::run::Run;
 use crate::settings::{self, Settings};
 use hotwash_core::redaction::{Rules, redact};
+use hotwash_engine::pipeline::Folders;
 use hotwash_engine::stores::Row;
-use std::collections::BTreeSet;
 
 /// What placeholders in a path begin with, apart from `~`.
 const PLACEHOLDERS: [&str; 6] = ["<USER:", "<HOST:", "<SECRET:", "<EMAIL:", "<PHONE:", "<CARD:"];
@@ -42,17 +42,12 @@ impl<'a> Sharing<'a> {
     /// The same for a session that may have been in several folders, each of which is asked. What can no longer be read is
     /// known by the one it is counted to.
     pub(crate) fn allows_whole(&self, run: &Run<'_>, row: &Row) -> bool {
-        let mut folders: BTreeSet<String> = BTreeSet::new();
         if !self.allows(row) {
             return false;
         }
-        let _ = run.tell(row, &mut |event| {
-            let folder = event.origin.cwd.to_str();
-            if !folder.is_empty() && !folders.contains(&*folder) {
-                folders.insert(folder.into_owned());
-            }
-        });
-        folders.iter().all(|folder| self.allows_from(folder))
+        let mut folders = Folders::default();
+        let _ = run.tell(row, &mut |event| folders.see(event));
+        folders.all(|folder| self.allows_from(folder))
     }
 
     /// Whether what was done in a folder may leave.

@@ -19,7 +19,7 @@ pub use topics::Prompted;
 
 use crate::archive::Archive;
 use crate::judges::{Deferred, Live};
-use crate::pipeline::{self, Untold};
+use crate::pipeline::{self, Folders, Untold};
 use crate::stores::{Row, Store, StoreError, StoredPart};
 use hotwash_core::evidence::{About, Record, Recorder, SubagentNote};
 use hotwash_core::hash::of_texts;
@@ -435,17 +435,14 @@ fn tell(
     setup: &Setup<'_>,
     tell: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Result<(), Untold>, StoreError> {
-    let mut folders: BTreeSet<String> = BTreeSet::new();
+    let mut folders = Folders::default();
     let told = pipeline::tell(store, setup.archive, parts, &mut |event| {
-        let folder = event.origin.cwd.to_str();
-        if !folder.is_empty() && !folders.contains(&*folder) {
-            folders.insert(folder.into_owned());
-        }
+        folders.see(event);
         tell(event);
     });
     match told {
         Err(Untold::Store(error)) => Err(error),
-        Ok(()) if !folders.iter().all(|folder| (setup.may_share_from)(folder)) => Ok(Err(Untold::KeptBack)),
+        Ok(()) if !folders.all(setup.may_share_from) => Ok(Err(Untold::KeptBack)),
         told => Ok(told),
     }
 }

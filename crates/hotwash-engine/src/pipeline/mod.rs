@@ -10,7 +10,7 @@ mod settle_copies;
 mod settle_joins;
 mod settle_rework;
 
-pub use open::{Untold, open_transcript, tell};
+pub use open::{Folders, Untold, open_transcript, tell};
 pub use recut::recut;
 
 use crate::archive::Archive;

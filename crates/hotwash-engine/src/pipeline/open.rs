@@ -6,6 +6,7 @@ use crate::sources::claude_code::discover::words;
 use crate::sources::claude_code::read::{self, Window};
 use crate::stores::{FileState, Form, Store, StoreError, StoredPart, transcript_numbers};
 use hotwash_core::sessions::{Event, EventId, Origin};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -54,6 +55,25 @@ pub enum Untold {
     /// Part of it happened in a project that keeps out.
     #[error("part of it happened in a project that opted out")]
     KeptBack,
+}
+
+/// The folders in which something happened, as events name them. A session is counted to the one in which most of it did.
+#[derive(Debug, Default)]
+pub struct Folders(BTreeSet<String>);
+
+impl Folders {
+    /// Looks at an event.
+    pub fn see(&mut self, event: &Event<'_>) {
+        let folder = event.origin.cwd.to_str();
+        if !folder.is_empty() && !self.0.contains(&*folder) {
+            self.0.insert(folder.into_owned());
+        }
+    }
+
+    /// Whether something holds of each.
+    pub fn all(&self, holds: impl Fn(&str) -> bool) -> bool {
+        self.0.iter().all(|folder| holds(folder))
+    }
 }
 
 /// Tells `tell` the events of a session, piece after piece. Those of its second transcript and the ones after it are told
