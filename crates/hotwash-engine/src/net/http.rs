@@ -2,6 +2,7 @@
 //! for what went wrong. Redirects are not followed: a key goes to the host it was meant for.
 
 use super::egress;
+use super::names::Names;
 use super::retry::{self, Gate, Retries, Setback, Tries};
 use super::{CallError, Failing, Key, World};
 use hotwash_core::redaction::{Rules, redact};
@@ -12,6 +13,8 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::time::Duration;
 use ureq::Timeout;
 use ureq::http::HeaderMap;
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::DefaultConnector;
 
 /// How to reach a server.
 #[derive(Clone, Debug)]
@@ -171,7 +174,8 @@ impl Server {
             // As many as there may be threads, so that none has to connect anew.
             .max_idle_connections(256)
             .max_idle_connections_per_host(256);
-        let agent = config.build().new_agent();
+        let agent =
+            ureq::Agent::with_parts(config.build(), DefaultConnector::default(), Names::<DefaultResolver>::default());
         Ok(Server { manners, agent, host: authority.to_owned(), base, network, gate: Gate::default(), key, world })
     }
 

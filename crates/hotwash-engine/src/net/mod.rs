@@ -4,6 +4,7 @@
 pub mod egress;
 mod error;
 pub mod http;
+mod names;
 pub mod retry;
 #[cfg(test)]
 pub(crate) mod testing;
