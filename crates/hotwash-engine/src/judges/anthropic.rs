@@ -1,10 +1,13 @@
 //! The Messages API of Anthropic: one request, one answer.
 
 use super::http::{Failed, Headers, Network, Request, Server};
+use super::schema::Plain;
 use super::{Failing, JudgeError, Key, Live, Reply, Stop, World, schema};
 use hotwash_core::prompts::Prompt;
 use hotwash_core::sessions::Usage;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -94,44 +97,82 @@ pub(super) enum Caching {
     Long { evidence: bool },
 }
 
-/// What is asked, as the API takes it.
-pub(super) fn params(prompt: &Prompt, model: &str, form: Form, caching: Caching) -> Value {
-    let (cache, evidence_too) = match caching {
-        Caching::Short { evidence } => (json!({"type": "ephemeral"}), evidence),
-        Caching::Long { evidence } => (json!({"type": "ephemeral", "ttl": "1h"}), evidence),
-    };
-    let block = |text: &str, cached: bool| {
-        let mut block = json!({"type": "text", "text": text});
-        if cached {
-            block["cache_control"] = cache.clone();
+/// What is asked, as the API takes it. It is mostly texts, which are not copied for it.
+#[derive(Serialize)]
+pub(super) struct Params<'a> {
+    max_tokens: u32,
+    messages: [Message<'a>; 1],
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    content: Vec<Block<'a>>,
+    role: &'static str,
+}
+
+#[derive(Serialize)]
+struct Block<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+    text: Cow<'a, str>,
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct CacheControl {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+    format: OutputFormat,
+}
+
+#[derive(Serialize)]
+struct OutputFormat {
+    schema: Plain,
+    r#type: &'static str,
+}
+
+impl<'a> Params<'a> {
+    pub(super) fn new(prompt: &'a Prompt, model: &'a str, form: Form, caching: Caching) -> Params<'a> {
+        let (ttl, evidence_too) = match caching {
+            Caching::Short { evidence } => (None, evidence),
+            Caching::Long { evidence } => (Some("1h"), evidence),
+        };
+        let block = |text: Cow<'a, str>, cached: bool| Block {
+            cache_control: cached.then_some(CacheControl { ttl, r#type: "ephemeral" }),
+            text,
+            r#type: "text",
+        };
+        let question = match form {
+            Form::Words => format!("{}\n\n{}", prompt.question, schema::in_words(&prompt.schema)).into(),
+            Form::Effort | Form::Schema => prompt.question.as_str().into(),
+        };
+        // The API refuses empty text.
+        let unless_empty = |text: &'a str, cached: bool| (!text.trim().is_empty()).then(|| block(text.into(), cached));
+        let mut content: Vec<Block<'a>> = unless_empty(prompt.evidence.as_str(), evidence_too).into_iter().collect();
+        content.push(block(question, false));
+        Params {
+            max_tokens: prompt.max_output_tokens,
+            messages: [Message { content, role: "user" }],
+            model,
+            output_config: (form != Form::Words).then(|| OutputConfig {
+                effort: (form == Form::Effort).then_some("low"),
+                format: OutputFormat { schema: Plain::of(prompt), r#type: "json_schema" },
+            }),
+            system: unless_empty(prompt.fixed.as_str(), true).into_iter().collect(),
         }
-        block
-    };
-    let question = match form {
-        Form::Words => format!("{}\n\n{}", prompt.question, schema::in_words(&prompt.schema)),
-        Form::Effort | Form::Schema => prompt.question.to_string(),
-    };
-    let mut content = Vec::new();
-    // The API refuses empty text.
-    if !prompt.evidence.as_str().trim().is_empty() {
-        content.push(block(prompt.evidence.as_str(), evidence_too));
     }
-    content.push(block(&question, false));
-    let mut params = json!({
-        "model": model,
-        "max_tokens": prompt.max_output_tokens,
-        "messages": [{"role": "user", "content": content}],
-    });
-    if !prompt.fixed.as_str().trim().is_empty() {
-        params["system"] = json!([block(prompt.fixed.as_str(), true)]);
-    }
-    if form != Form::Words {
-        params["output_config"] = json!({"format": {"type": "json_schema", "schema": schema::plain(&prompt.schema)}});
-    }
-    if form == Form::Effort {
-        params["output_config"]["effort"] = json!("low");
-    }
-    params
 }
 
 /// The headers of every request.
@@ -211,7 +252,7 @@ impl Anthropic {
     }
 
     fn body_in(&self, prompt: &Prompt, model: &str, form: Form) -> Vec<u8> {
-        params(prompt, model, form, self.caching).to_string().into_bytes()
+        super::written(&Params::new(prompt, model, form, self.caching), prompt)
     }
 
     fn form(&self, model: &str) -> Form {
@@ -254,6 +295,7 @@ impl Live for Anthropic {
 mod tests {
     use super::super::testing::{self, says};
     use super::*;
+    use serde_json::json;
 
     const MODEL: &str = "claude-haiku-5-5";
 

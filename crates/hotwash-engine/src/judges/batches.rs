@@ -3,13 +3,14 @@
 //! A batch outlives the run that sent it. What was sent is kept in a [`Ledger`], first as an intent, then with the
 //! batch's id, until every answer in it has been told. So nothing is sent twice, and nothing that was paid for is lost.
 
-use super::anthropic::{self, Caching, Form};
+use super::anthropic::{self, Caching, Form, Params};
 use super::http::{self, Failed, Headers, Request, Server};
 use super::retry::{Setback, Tries};
 use super::{Answer, Deferred, Failing, JudgeError, Question, Reply, World};
 use hotwash_core::hash::sha256;
 use hotwash_core::sessions::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -168,15 +169,16 @@ impl<'a> Batches<'a> {
         let mut body = b"{\"requests\":[".to_vec();
         let mut taken = 0;
         for question in questions.iter().take(self.config.most.max(1)) {
-            let params = anthropic::params(question.prompt, question.model, self.form(question.model), self.caching);
-            let request = json!({"custom_id": custom_id(question.id), "params": params}).to_string();
+            let Question { id, prompt, model, .. } = **question;
+            let params = Params::new(prompt, model, self.form(model), self.caching);
+            let request = super::written(&Asked { custom_id: custom_id(id), params }, prompt);
             if taken > 0 && body.len() + request.len() + 3 > self.config.most_bytes {
                 break;
             }
             if taken > 0 {
                 body.push(b',');
             }
-            body.extend_from_slice(request.as_bytes());
+            body.extend_from_slice(&request);
             taken += 1;
         }
         body.extend_from_slice(b"]}");
@@ -460,6 +462,13 @@ impl Batches<'_> {
             }
         }
     }
+}
+
+/// A question in a batch.
+#[derive(Serialize)]
+struct Asked<'a> {
+    custom_id: String,
+    params: Params<'a>,
 }
 
 /// A question's id in the letters and the length that the API takes.

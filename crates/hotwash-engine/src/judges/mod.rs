@@ -29,6 +29,7 @@ use crate::net::{egress, http, retry};
 
 use hotwash_core::prompts::Prompt;
 use hotwash_core::sessions::Usage;
+use serde::Serialize;
 
 /// A judge that answers while one waits. Called from several threads at once.
 pub trait Live: Send + Sync {
@@ -41,6 +42,16 @@ pub trait Deferred {
     /// Hands over a round of questions, of which some may have been asked in a round or a run before, and gives back what
     /// is known of each, in any order, by `id`. Returns when every question is answered, has failed or must wait.
     fn round(&self, questions: &[Question<'_>], answer: &mut dyn FnMut(&str, Answer)) -> Result<(), JudgeError>;
+}
+
+/// The bytes of a body that holds a prompt.
+fn written(body: &impl Serialize, prompt: &Prompt) -> Vec<u8> {
+    let texts = [&*prompt.fixed, &prompt.evidence, &prompt.question].map(|text| text.as_str().len());
+    // Room for the texts, for what JSON makes of their line ends, and for a schema.
+    let mut bytes = Vec::with_capacity(texts.iter().sum::<usize>() * 9 / 8 + (16 << 10));
+    // It cannot fail: the keys are texts, and memory takes everything.
+    let _ = serde_json::to_writer(&mut bytes, body);
+    bytes
 }
 
 /// A question of a round.

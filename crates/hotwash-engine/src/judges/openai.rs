@@ -3,10 +3,12 @@
 //! They differ in what they take. What one refuses is left out, step by step, and remembered for the model.
 
 use super::http::{Failed, Headers, Network, Request, Server};
+use super::schema::Plain;
 use super::{Failing, JudgeError, Key, Live, Reply, Stop, World, schema};
 use hotwash_core::prompts::Prompt;
 use hotwash_core::sessions::Usage;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -98,25 +100,27 @@ impl OpenAi {
             Format::Schema => prompt.user(),
             Format::Object | Format::Words => format!("{}\n\n{}", prompt.user(), schema::in_words(&prompt.schema)),
         };
-        let mut body = json!({
-            "model": model,
-            "messages": [{"role": "system", "content": prompt.fixed.as_str()}, {"role": "user", "content": user}],
-        });
-        body[if form.old_limit { "max_tokens" } else { "max_completion_tokens" }] = json!(prompt.max_output_tokens);
-        if let Some(temperature) = self.temperature.filter(|_| form.temperature) {
-            body["temperature"] = json!(temperature);
-        }
-        match form.format {
-            Format::Schema => {
-                let plain = schema::plain(&prompt.schema);
-                let strict = schema::requires_all(&plain);
-                let schema = json!({"name": schema::name(prompt), "schema": plain, "strict": strict});
-                body["response_format"] = json!({"type": "json_schema", "json_schema": schema});
-            }
-            Format::Object => body["response_format"] = json!({"type": "json_object"}),
-            Format::Words => {}
-        }
-        body.to_string().into_bytes()
+        let body = Body {
+            max_completion_tokens: (!form.old_limit).then_some(prompt.max_output_tokens),
+            max_tokens: form.old_limit.then_some(prompt.max_output_tokens),
+            messages: [
+                Message { content: prompt.fixed.as_str(), role: "system" },
+                Message { content: &user, role: "user" },
+            ],
+            model,
+            response_format: match form.format {
+                Format::Schema => {
+                    let schema = Plain::of(prompt);
+                    let strict = schema.is_strict();
+                    let json_schema = JsonSchema { name: schema::name(prompt), schema, strict };
+                    Some(ResponseFormat { json_schema: Some(json_schema), r#type: "json_schema" })
+                }
+                Format::Object => Some(ResponseFormat { json_schema: None, r#type: "json_object" }),
+                Format::Words => None,
+            },
+            temperature: self.temperature.filter(|_| form.temperature),
+        };
+        super::written(&body, prompt)
     }
 
     fn form(&self, model: &str) -> Form {
@@ -142,6 +146,41 @@ impl OpenAi {
         let reply = reply.ok_or_else(|| Refusal { error: garbled(), status: None, said: String::new() })?;
         Ok(Reply { requests, ..reply })
     }
+}
+
+/// What is sent. It is mostly the two texts, which are not copied for it.
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    messages: [Message<'a>; 2],
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    content: &'a str,
+    role: &'static str,
+}
+
+#[derive(Serialize)]
+struct ResponseFormat {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json_schema: Option<JsonSchema>,
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct JsonSchema {
+    name: String,
+    schema: Plain,
+    strict: bool,
 }
 
 struct Refusal {
@@ -220,6 +259,7 @@ fn usage(usage: &Value) -> Option<Usage> {
 mod tests {
     use super::super::testing::{self, says};
     use super::*;
+    use serde_json::json;
 
     fn judge(server: &testing::Server) -> OpenAi {
         let network = testing::network();

@@ -2,7 +2,11 @@
 //! anyway.
 
 use hotwash_core::prompts::Prompt;
+use serde::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Words about bounds, which services that hold a model to a schema refuse.
 const BOUNDS: [&str; 12] = [
@@ -20,8 +24,45 @@ const BOUNDS: [&str; 12] = [
     "uniqueItems",
 ];
 
-/// The schema without bounds, and with objects that take no further keys.
-pub(super) fn plain(schema: &Value) -> Value {
+/// The schema of a prompt as services take it, written down: without bounds, and with objects that take no further keys.
+#[derive(Clone)]
+pub(super) struct Plain(Arc<Written>);
+
+struct Written {
+    of: Arc<Value>,
+    json: Box<RawValue>,
+    strict: bool,
+}
+
+impl Plain {
+    /// Worked out once for each kind of question.
+    pub(super) fn of(prompt: &Prompt) -> Plain {
+        static REMEMBERED: LazyLock<Mutex<HashMap<String, Plain>>> = LazyLock::new(Mutex::default);
+        let mut remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |known: &&Plain| Arc::ptr_eq(&known.0.of, &prompt.schema) || known.0.of == prompt.schema;
+        if let Some(known) = remembered.get(&prompt.template_hash).filter(same) {
+            return known.clone();
+        }
+        let value = plain(&prompt.schema);
+        let json = to_raw_value(&value).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        let new = Plain(Arc::new(Written { of: Arc::clone(&prompt.schema), json, strict: requires_all(&value) }));
+        remembered.insert(prompt.template_hash.clone(), new.clone());
+        new
+    }
+
+    /// Whether every key of every object is required, which is what strictness asks for.
+    pub(super) fn is_strict(&self) -> bool {
+        self.0.strict
+    }
+}
+
+impl Serialize for Plain {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.json.serialize(serializer)
+    }
+}
+
+fn plain(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
             let mut plain = Map::new();
@@ -53,8 +94,7 @@ fn named(schemas: &Value) -> Value {
     }
 }
 
-/// Every key of every object is required, which is what strictness asks for.
-pub(super) fn requires_all(schema: &Value) -> bool {
+fn requires_all(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => {
             let required = |name: &String| {
