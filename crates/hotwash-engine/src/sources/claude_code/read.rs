@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// How much is read at a time. It fits the processor's second cache together with what is being worked on.
 const WINDOW: usize = 256 * 1024;
+/// What is enough for a short one.
+const FIRST_WINDOW: usize = 32 * 1024;
 /// A longer line is passed over, with a warning: no memory is worth it.
 pub const LONGEST_LINE: usize = 24 * 1024 * 1024;
 
@@ -375,14 +377,15 @@ impl<'w> Lines<'w> {
     fn make_room(&mut self) -> usize {
         let moved = self.from;
         let open = self.to - self.from;
+        let was_full = self.to == self.buffer.len();
         if self.buffer.is_empty() {
-            *self.buffer = vec![0; WINDOW]; // zeroed by the system, not by us
+            *self.buffer = vec![0; FIRST_WINDOW];
         } else if open == 0 && self.buffer.len() > WINDOW * 4 {
             // The long line is over: give its room back.
             *self.buffer = vec![0; WINDOW];
         } else {
             self.buffer.copy_within(self.from..self.to, 0);
-            if open * 2 > self.buffer.len() {
+            if open * 2 > self.buffer.len() || was_full && self.buffer.len() < WINDOW {
                 let doubled = self.buffer.len() * 2;
                 self.buffer.resize(doubled, 0);
             }
