@@ -67,6 +67,9 @@ impl Redacted<String> {
 
 /// What a text weighs: a quarter of a token for each ASCII character, a whole one for each other.
 pub fn weight(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     let wide = text.bytes().filter(|byte| *byte >= 0xC0).count();
     let ascii = text.bytes().filter(u8::is_ascii).count();
     ascii + 4 * wide
