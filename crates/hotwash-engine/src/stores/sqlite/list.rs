@@ -15,10 +15,42 @@ use serde::de::IntoDeserializer as _;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// The columns of a row, in the order in which [`Store::row`] reads them.
-const SELECT_ROW: &str = "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms,
-    s.to_ms, s.open, g.overall, g.readings, s.summary, s.facts, s.progress FROM sessions s
-    LEFT JOIN grades g ON g.origin = ?1 AND g.session = s.id";
+/// How much is read of a row. What is not asked for is not looked at, either: it is most of what there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// Neither facts nor outcome.
+    Listed,
+    /// All but the outcome.
+    Facts,
+    /// All.
+    Whole,
+}
+
+impl Extent {
+    /// The columns of a row, in the order in which [`Store::row`] reads them; `?1` is the grades' origin, `?2` the
+    /// outcomes'.
+    fn select(self) -> &'static str {
+        macro_rules! select {
+            ($columns:literal, $joins:literal) => {
+                concat!(
+                    "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms, s.to_ms,
+                        s.open, g.overall, g.readings, ",
+                    $columns,
+                    " FROM sessions s LEFT JOIN grades g ON g.origin = ?1 AND g.session = s.id ",
+                    $joins
+                )
+            };
+        }
+        match self {
+            Extent::Listed => select!("NULL, NULL, NULL, NULL, NULL", ""),
+            Extent::Facts => select!("s.summary, s.facts, s.progress, NULL, NULL", ""),
+            Extent::Whole => select!(
+                "s.summary, s.facts, s.progress, o.detail, r.detail",
+                "LEFT JOIN outcomes o ON o.origin = ?2 AND o.session = s.id LEFT JOIN rework r ON r.session = s.id"
+            ),
+        }
+    }
+}
 
 impl Store {
     /// Sessions, the latest first.
@@ -30,17 +62,18 @@ impl Store {
         };
         self.read(|connection| {
             // Said so that the index by time can be used.
-            let kind = if query.subagents { "?4" } else { "s.kind = 'main' AND NOT ?4" };
-            let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
+            let extent = if query.without_facts { Extent::Listed } else { Extent::Whole };
+            let kind = if query.subagents { "?5" } else { "s.kind = 'main' AND NOT ?5" };
+            let since = if query.since.is_some() { "s.to_ms >= ?3" } else { "?3 IS NULL" };
             let sql = format!(
-                "{SELECT_ROW} WHERE {kind} AND {since} AND (?3 IS NULL OR s.from_ms < ?3)
-                 ORDER BY s.to_ms DESC, s.id"
+                "{} WHERE {kind} AND {since} AND (?4 IS NULL OR s.from_ms < ?4) ORDER BY s.to_ms DESC, s.id",
+                extent.select()
             );
             let mut statement = connection.prepare(&sql)?;
             let since = query.since.map(|at| at.0);
             let until = query.until.map(|at| at.0);
-            let mut rows =
-                statement.query(params![origin.as_ref().map(|(id, _)| id), since, until, query.subagents])?;
+            let (grades, outcomes) = (origin.as_ref().map(|(id, _)| id), outcome_origin(connection)?.map(|(id, _)| id));
+            let mut rows = statement.query(params![grades, outcomes, since, until, query.subagents])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 if let Some(paths) = &query.paths {
@@ -57,11 +90,10 @@ impl Store {
                 {
                     continue;
                 }
-                found.push(self.row(row, origin.as_ref().map(|(_, provenance)| provenance), query.without_facts)?);
+                found.push(self.row(row, origin.as_ref().map(|(_, provenance)| provenance), extent)?);
             }
-            if !query.without_facts {
+            if extent == Extent::Whole {
                 add_subagents(connection, &mut found)?;
-                add_outcomes(connection, &mut found)?;
             }
             self.add_judgements(connection, &query.rubric_hash, &mut found)?;
             Ok(found)
@@ -125,12 +157,13 @@ impl Store {
     fn by_id(&self, id: &str, rubric_hash: &str) -> Result<Row> {
         let origin = self.offline(rubric_hash)?;
         self.read(|connection| {
-            let sql = format!("{SELECT_ROW} WHERE s.id = ?2");
-            let (number, provenance) = (origin.as_ref().map(|(id, _)| id), origin.as_ref().map(|(_, from)| from));
-            let mut row = connection
-                .query_row(&sql, params![number, id], |row| self.row(row, provenance, false).map(|row| [row]))?;
+            let sql = format!("{} WHERE s.id = ?3", Extent::Whole.select());
+            let (grades, outcomes) = (origin.as_ref().map(|(id, _)| id), outcome_origin(connection)?.map(|(id, _)| id));
+            let provenance = origin.as_ref().map(|(_, provenance)| provenance);
+            let mut row = connection.query_row(&sql, params![grades, outcomes, id], |row| {
+                self.row(row, provenance, Extent::Whole).map(|row| [row])
+            })?;
             add_subagents(connection, &mut row)?;
-            add_outcomes(connection, &mut row)?;
             self.add_judgements(connection, rubric_hash, &mut row)?;
             let [row] = row;
             Ok(row)
@@ -143,12 +176,14 @@ impl Store {
         self.read(|connection| {
             let mut found = Vec::new();
             for transcript in Spawning::of(connection, row)? {
-                let sql =
-                    format!("{SELECT_ROW} WHERE s.kind = 'subagent' AND s.recorded = ?2 ORDER BY s.from_ms, s.id");
+                let sql = format!(
+                    "{} WHERE s.kind = 'subagent' AND s.recorded = ?2 ORDER BY s.from_ms, s.id",
+                    Extent::Facts.select()
+                );
                 let mut statement = connection.prepare(&sql)?;
                 let mut rows = statement.query(params![origin.as_ref().map(|(id, _)| id), transcript.recorded])?;
                 while let Some(child) = rows.next()? {
-                    let child = self.row(child, origin.as_ref().map(|(_, provenance)| provenance), false)?;
+                    let child = self.row(child, origin.as_ref().map(|(_, provenance)| provenance), Extent::Facts)?;
                     if transcript.spawned(child.session.from) {
                         found.push(child);
                     }
@@ -182,7 +217,7 @@ impl Store {
         };
         self.read(|connection| {
             let origin = outcome_origin(connection)?;
-            let by_models = self.judgements(connection, &query.rubric_hash)?;
+            let by_models = self.judgements(connection, &query.rubric_hash, false)?;
             let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
             let sql = format!(
                 "SELECT s.id, s.project, s.model, s.to_ms, o.substance, o.intent, o.status, o.goal, o.evidence, o.lack,
@@ -265,12 +300,16 @@ impl Store {
         &self,
         row: &rusqlite::Row<'_>,
         provenance: Option<&Arc<Provenance>>,
-        without_facts: bool,
+        extent: Extent,
     ) -> rusqlite::Result<Row> {
         fn json<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
             serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| json_error(&error))
         }
-        let (facts, progress) = if without_facts { Default::default() } else { (json(row, 14)?, json(row, 15)?) };
+        let there = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str_or_null()?.is_some());
+        let (facts, progress) = match extent {
+            Extent::Listed => Default::default(),
+            Extent::Facts | Extent::Whole => (json(row, 14)?, json(row, 15)?),
+        };
         let is_subagent = row.get_ref(3)?.as_str()? == SessionKind::Subagent.name();
         let session = Session {
             id: SessionId(row.get(0)?),
@@ -279,7 +318,7 @@ impl Store {
             agent: row.get(5)?,
             project: restore(row.get_ref(6)?.as_str()?, &self.rules),
             title: restore(row.get_ref(7)?.as_str()?, &self.rules),
-            summary: restore(if without_facts { "" } else { row.get_ref(13)?.as_str()? }, &self.rules),
+            summary: restore(row.get_ref(13)?.as_str_or_null()?.unwrap_or_default(), &self.rules),
             from: row.get::<_, Option<i64>>(8)?.map(Timestamp),
             to: row.get::<_, Option<i64>>(9)?.map(Timestamp),
             open: row.get(10)?,
@@ -304,8 +343,8 @@ impl Store {
             version: row.get(2)?,
             grade,
             with_subagents,
-            outcome: None,
-            rework: None,
+            outcome: if there(16)? { Some(json(row, 16)?) } else { None },
+            rework: if there(17)? { Some(json(row, 17)?) } else { None },
             judged: None,
         })
     }
@@ -375,22 +414,6 @@ fn ruling(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ruling> {
         evidence: word(row, 8)?,
         lack,
     })
-}
-
-/// Adds whether sessions reached their goals, and what later ones did to their work.
-fn add_outcomes(connection: &Connection, rows: &mut [Row]) -> rusqlite::Result<()> {
-    let origin = outcome_origin(connection)?;
-    let mut outcome = connection.prepare_cached("SELECT detail FROM outcomes WHERE origin = ?1 AND session = ?2")?;
-    let mut rework = connection.prepare_cached("SELECT detail FROM rework WHERE session = ?1")?;
-    for row in rows {
-        let id = &row.session.id.0;
-        let json =
-            outcome.query_row(params![origin.map(|(id, _)| id), id], |row| row.get::<_, String>(0)).optional()?;
-        row.outcome = json.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| json_error(&error))?;
-        let json = rework.query_row([id], |row| row.get::<_, String>(0)).optional()?;
-        row.rework = json.map(|json| serde_json::from_str(&json)).transpose().map_err(|error| json_error(&error))?;
-    }
-    Ok(())
 }
 
 /// The pieces of a session.
