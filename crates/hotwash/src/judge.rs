@@ -32,8 +32,8 @@ use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// For how many sessions the bill is worked out when nobody asked for one …
 const OFFERED: usize = 5;
@@ -100,8 +100,18 @@ impl Opened<'_> {
     }
 }
 
-/// Judges sessions by the models of the settings. Nothing comes of it where the offline judge is to judge alone, or where
-/// only the bill was asked for. Where other goals begin is asked first; `again` then tells the sessions that come of it.
+/// Whether models are to be asked, and not the offline judge alone.
+pub(crate) fn is_asked(context: &Context<'_>, dry_run: bool) -> Result<bool, Failure> {
+    let is_asked = !context.settings.judge.value.is_empty();
+    if dry_run && !is_asked {
+        return Err(Failure::new("--dry-run shows what a model would be sent, and no model is asked")
+            .hint("name one, such as `--judge anthropic`"));
+    }
+    Ok(is_asked)
+}
+
+/// Judges sessions by the models of the settings. Nothing comes of it where only the bill was asked for. Where other goals
+/// begin is asked first; `again` then tells the sessions that come of it.
 pub(crate) fn judge(
     context: &Context<'_>,
     run: &mut Run<'_>,
@@ -110,13 +120,6 @@ pub(crate) fn judge(
     dry_run: bool,
 ) -> Result<Option<Judged>, Failure> {
     let settings = &context.settings;
-    if settings.judge.value.is_empty() {
-        if dry_run {
-            return Err(Failure::new("--dry-run shows what a model would be sent, and no model is asked")
-                .hint("name one, such as `--judge anthropic`"));
-        }
-        return Ok(None);
-    }
     let _alone = if dry_run { None } else { Some(alone(settings)?) };
     let is_paid = |named: &Named| named.backend != Way::Files;
     if !dry_run && !run.is_kept() && settings.judge.value.iter().any(is_paid) {
@@ -161,6 +164,7 @@ pub(crate) fn judge(
         may_share: &|row| sharing.allows(row),
         may_share_from: &|folder| sharing.allows_from(folder),
         progress: &|report| bar.tell(report),
+        origin: OnceLock::new(),
     };
     let mut topics = pick_topics(&run.store, rows, &setup)?;
     let of_topics = judging::estimate(&run.store, &mut topics, &setup)?;
@@ -284,6 +288,7 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
         may_share: &|row| sharing.allows(row),
         may_share_from: &|folder| sharing.allows_from(folder),
         progress: &|_| {},
+        origin: OnceLock::new(),
     };
     let mut dockets = judging::pick(&run.store, rows, &setup).ok()?;
     let all = dockets.open.len();

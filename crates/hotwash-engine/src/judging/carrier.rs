@@ -62,25 +62,29 @@ impl<'s, 'w> Carrier<'s, 'w> {
                 return Ok(open);
             }
             for ask in asks {
-                match self.store.answer(&ask.id)? {
-                    Some(mut answered) => {
-                        self.report.cached += 1;
-                        if answered.session.0.is_empty() {
-                            // It came before anybody knew what it was about.
-                            answered.session = case.session().clone();
-                            answered.name.clone_from(&ask.name);
-                            ask.prompt.task.name().clone_into(&mut answered.task);
-                            self.setup.looks[ask.look].name.clone_into(&mut answered.judge);
-                            answered.model.clone_from(&ask.model);
-                            answered.prompt_hash.clone_from(&ask.prompt.template_hash);
-                            self.fresh.push(answered.clone());
-                        }
-                        case.answer(&ask, &Said::of(&answered));
-                    }
-                    None => open.push(ask),
+                if !self.recall(case, &ask)? {
+                    open.push(ask);
                 }
             }
         }
+    }
+
+    /// Tells a case the answer to a question, if it was answered before.
+    pub(super) fn recall(&mut self, case: &mut Matter<'_>, ask: &Ask) -> Result<bool, StoreError> {
+        let Some(mut answered) = self.store.answer(&ask.id)? else { return Ok(false) };
+        self.report.cached += 1;
+        if answered.session.0.is_empty() {
+            // It came before anybody knew what it was about.
+            answered.session = case.session().clone();
+            answered.name.clone_from(&ask.name);
+            ask.prompt.task.name().clone_into(&mut answered.task);
+            self.setup.looks[ask.look].name.clone_into(&mut answered.judge);
+            answered.model.clone_from(&ask.model);
+            answered.prompt_hash.clone_from(&ask.prompt.template_hash);
+            self.fresh.push(answered.clone());
+        }
+        case.answer(ask, &Said::of(&answered));
+        Ok(true)
     }
 
     /// Sets money aside for a question.

@@ -6,13 +6,17 @@ use super::matter::Matter;
 use super::purse::{Purse, Reserved};
 use super::{Backend, Docket, Dockets, Report, Setup};
 use crate::judges::{Failing, JudgeError, Reply};
-use crate::stores::{Store, StoreError};
+use crate::stores::{Disk, Store, StoreError};
 use hotwash_core::prompts::Prompt;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long an answer that was kept may not yet be on the disk.
+const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// A question on its way.
 struct Errand {
@@ -21,6 +25,9 @@ struct Errand {
     model: String,
     look: usize,
 }
+
+/// What came of an errand, by its ticket.
+type Answer = (u64, Result<Reply, JudgeError>);
 
 /// A question under way, as the head knows it.
 struct UnderWay {
@@ -35,8 +42,21 @@ pub(super) fn judge<'r>(
     purse: Purse,
     setup: &'r Setup<'r>,
 ) -> Result<Report, StoreError> {
+    let disk = store.without_waiting()?;
+    let judged = judge_meanwhile(store, dockets, purse, setup, disk);
+    store.with_waiting()?;
+    judged
+}
+
+/// Judges, while commits are brought to the disk by somebody who has the time to wait for it.
+fn judge_meanwhile<'r>(
+    store: &mut Store,
+    dockets: Dockets<'r>,
+    purse: Purse,
+    setup: &'r Setup<'r>,
+    mut disk: Disk,
+) -> Result<Report, StoreError> {
     let Dockets { open, report } = dockets;
-    let disk = store.disk();
     let carrier = Carrier::new(store, purse, report, setup);
     let (errands, inbox) = mpsc::channel::<Errand>();
     let inbox = Mutex::new(inbox);
@@ -83,10 +103,10 @@ pub(super) fn judge<'r>(
             });
         }
         drop(replies);
-        // Waiting for the disk is left to somebody who has the time.
         scope.spawn(move || {
             while told.recv().is_ok() {
-                while told.try_recv().is_ok() {}
+                let due = Instant::now() + A_MOMENT;
+                while told.recv_timeout(due.saturating_duration_since(Instant::now())).is_ok() {}
                 disk.sync();
             }
         });
@@ -99,6 +119,8 @@ pub(super) fn judge<'r>(
             cases: HashMap::new(),
             queue: VecDeque::new(),
             under_way: HashMap::new(),
+            came: Vec::new(),
+            answered: HashSet::new(),
             count: 0,
             halt: &halt,
             kept,
@@ -110,11 +132,15 @@ pub(super) fn judge<'r>(
 struct Head<'s, 'r> {
     carrier: Carrier<'s, 'r>,
     errands: mpsc::Sender<Errand>,
-    answers: mpsc::Receiver<(u64, Result<Reply, JudgeError>)>,
+    answers: mpsc::Receiver<Answer>,
     open: std::vec::IntoIter<Docket<'r>>,
     cases: HashMap<u64, Matter<'r>>,
     queue: VecDeque<(u64, Ask)>,
     under_way: HashMap<u64, UnderWay>,
+    /// Answers that nobody has looked at yet.
+    came: Vec<Answer>,
+    /// Questions that were answered in this run.
+    answered: HashSet<String>,
     count: u64,
     /// Set where no other question will fare better: the hands drop what they were given.
     halt: &'s AtomicBool,
@@ -147,10 +173,13 @@ impl<'r> Head<'_, 'r> {
             if self.under_way.is_empty() {
                 return self.carrier.keep();
             }
+            self.look_ahead()?;
             let said = self.hear(false);
             // What was paid for is safe before anything is made of it: from a kill now, from a power cut a moment later.
             self.carrier.keep_answers()?;
             let _ = self.kept.send(());
+            // Nobody waits for what is made of it.
+            self.hand_out_ready()?;
             for (number, ask, heard) in said {
                 if let Some(case) = self.cases.get_mut(&number) {
                     case.answer(&ask, &heard);
@@ -161,21 +190,34 @@ impl<'r> Head<'_, 'r> {
         }
     }
 
+    /// Makes ready what will be asked next, until an answer comes or there is enough for every hand.
+    fn look_ahead(&mut self) -> Result<(), StoreError> {
+        while self.came.is_empty() && self.queue.len() < self.carrier.setup.concurrency && !self.is_over() {
+            let Some(docket) = self.open.next() else { return Ok(()) };
+            self.take_up(docket)?;
+            self.came.extend(self.answers.try_iter());
+        }
+        Ok(())
+    }
+
     /// Waits for the next answer, or for all that are under way, and takes whatever else has come.
     fn hear(&mut self, all: bool) -> Vec<(u64, Ask, Said)> {
-        let mut came = Vec::new();
+        let mut came = std::mem::take(&mut self.came);
         while came.is_empty() || all && came.len() < self.under_way.len() {
             let Ok(one) = self.answers.recv() else { break };
             came.push(one);
-            came.extend(self.answers.try_iter());
         }
+        came.extend(self.answers.try_iter());
         let mut said = Vec::new();
         for (ticket, answer) in came {
             let Some(UnderWay { asking, reserved }) = self.under_way.remove(&ticket) else { continue };
             let Some((first, ask)) = asking.first() else { continue };
             let Some(session) = self.cases.get(first).map(|case| case.session().clone()) else { continue };
             let heard = match answer {
-                Ok(reply) => self.carrier.received(&session, ask, reply, reserved),
+                Ok(reply) => {
+                    self.answered.insert(ask.id.clone());
+                    self.carrier.received(&session, ask, reply, reserved)
+                }
                 Err(error) => {
                     let heard = self.carrier.failed(&error, reserved);
                     if error.kind == Failing::Stopped {
@@ -191,19 +233,26 @@ impl<'r> Head<'_, 'r> {
         said
     }
 
-    /// Gives the hands something to do, as long as there is something and nothing speaks against it. None gets another
-    /// errand before its last answer is kept, so that a kill costs no more than what is under way.
+    /// Gives the hands something to do, as long as there is something and nothing speaks against it.
     fn hand_out(&mut self) -> Result<(), StoreError> {
-        while self.under_way.len() < self.carrier.setup.concurrency.max(1) {
-            if self.carrier.setup.stopped() || self.carrier.report.ended.is_some() {
-                self.halt.fetch_or(self.carrier.report.ended.is_some(), Ordering::Relaxed);
+        loop {
+            self.hand_out_ready()?;
+            if !self.queue.is_empty() || self.is_busy() || self.is_over() {
                 return Ok(());
             }
-            let Some((number, ask)) = self.queue.pop_front() else {
-                let Some(docket) = self.open.next() else { return Ok(()) };
-                self.take_up(docket)?;
+            let Some(docket) = self.open.next() else { return Ok(()) };
+            self.take_up(docket)?;
+        }
+    }
+
+    /// Gives the hands what is ready. None gets another errand before its last answer is kept, so that a kill costs no
+    /// more than what is under way.
+    fn hand_out_ready(&mut self) -> Result<(), StoreError> {
+        while !self.is_busy() && !self.is_over() {
+            let Some((number, ask)) = self.queue.pop_front() else { return Ok(()) };
+            if self.was_answered(number, &ask)? {
                 continue;
-            };
+            }
             if let Some(same) = self.under_way.values_mut().find(|under_way| under_way.asking[0].1.id == ask.id) {
                 same.asking.push((number, ask));
                 continue;
@@ -232,25 +281,56 @@ impl<'r> Head<'_, 'r> {
         Ok(())
     }
 
+    fn is_busy(&self) -> bool {
+        self.under_way.len() >= self.carrier.setup.concurrency.max(1)
+    }
+
+    /// Whether nothing more is to be asked, which the hands are told where it is so for good.
+    fn is_over(&self) -> bool {
+        let ended = self.carrier.report.ended.is_some();
+        self.halt.fetch_or(ended, Ordering::Relaxed);
+        ended || self.carrier.setup.stopped()
+    }
+
+    /// Opens what is next on the docket; what it wants to know is asked after everything that is ready.
     fn take_up(&mut self, docket: Docket<'r>) -> Result<(), StoreError> {
         let Some(case) = self.carrier.take_up(docket)? else { return Ok(()) };
         self.count += 1;
-        let number = self.count;
-        self.cases.insert(number, case);
-        self.go_on(number)
+        self.cases.insert(self.count, case);
+        let asks = self.next_of(self.count)?;
+        self.queue.extend(asks);
+        Ok(())
     }
 
-    /// Queues what a case wants to know next, or concludes it.
+    /// Goes on with a case that was told something; what else it wants to know comes first, so that it is soon done.
     fn go_on(&mut self, number: u64) -> Result<(), StoreError> {
-        let Some(mut case) = self.cases.remove(&number) else { return Ok(()) };
-        for ask in self.carrier.ready(&mut case)? {
-            self.queue.push_back((number, ask));
+        for ask in self.next_of(number)?.into_iter().rev() {
+            self.queue.push_front(ask);
         }
+        Ok(())
+    }
+
+    /// What a case wants to know next. One that wants nothing more is concluded.
+    fn next_of(&mut self, number: u64) -> Result<Vec<(u64, Ask)>, StoreError> {
+        let Some(mut case) = self.cases.remove(&number) else { return Ok(Vec::new()) };
+        let asks = self.carrier.ready(&mut case)?;
         if case.is_done() {
             self.carrier.conclude(case);
         } else {
             self.cases.insert(number, case);
         }
-        Ok(())
+        Ok(asks.into_iter().map(|ask| (number, ask)).collect())
+    }
+
+    /// Tells a case what somebody else was answered to the very same question since this one was made ready.
+    fn was_answered(&mut self, number: u64, ask: &Ask) -> Result<bool, StoreError> {
+        let Some(case) = self.cases.get_mut(&number).filter(|_| self.answered.contains(&ask.id)) else {
+            return Ok(false);
+        };
+        let told = self.carrier.recall(case, ask)?;
+        if told {
+            self.go_on(number)?;
+        }
+        Ok(told)
     }
 }

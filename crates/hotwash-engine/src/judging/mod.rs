@@ -35,6 +35,7 @@ use matter::Matter;
 use purse::Purse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Changes with every change of what is made of the same answers.
 pub const VERSION: &str = "1.0.0";
@@ -110,6 +111,8 @@ pub struct Setup<'a> {
     pub may_share_from: &'a dyn Fn(&str) -> bool,
     /// Told how far it is.
     pub progress: &'a dyn Fn(&Report),
+    /// Empty at first: what [`Setup::provenance`] says, worked out once.
+    pub origin: OnceLock<Arc<Provenance>>,
 }
 
 impl Setup<'_> {
@@ -118,7 +121,11 @@ impl Setup<'_> {
     }
 
     /// Where grades and outcomes of this run come from. Runs that could differ in anything but chance differ in this.
-    pub fn provenance(&self) -> Provenance {
+    pub fn provenance(&self) -> &Arc<Provenance> {
+        self.origin.get_or_init(|| Arc::new(self.work_out_provenance()))
+    }
+
+    fn work_out_provenance(&self) -> Provenance {
         let mut models: Vec<&str> = Vec::new();
         let mut judges: Vec<&str> = Vec::new();
         for look in self.looks {
@@ -265,7 +272,7 @@ pub struct Dockets<'r> {
 
 /// Picks the sessions that are to be judged.
 pub fn pick<'r>(store: &Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, StoreError> {
-    let before = store.judged_by(&setup.provenance())?;
+    let before = store.judged_by(setup.provenance())?;
     let now = (setup.now)();
     let mut report = Report { found: rows.len() as u64, ..Report::default() };
     let mut open = Vec::new();
@@ -344,6 +351,7 @@ pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'
         Estimate { probably: Some(Picodollars(0)), at_most: Some(Picodollars(0)), ..Estimate::default() };
     let add = |sum: Option<Picodollars>, cost: Option<Picodollars>| Some(sum?.plus(cost?));
     let mut kept = 0;
+    let _store = store.as_it_is()?;
     for docket in &mut dockets.open {
         let matter = match docket.matter.take() {
             Some(matter) => matter,

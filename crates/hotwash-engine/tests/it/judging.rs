@@ -15,6 +15,7 @@ use hotwash_engine::stores::{Query, Row, Store};
 use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const TASKS: [Task; 3] = [Task::Intent, Task::Outcome, Task::Quality];
@@ -108,6 +109,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) stop: Option<&'a AtomicBool>,
     /// Only sessions of projects that are named so.
     pub(crate) project: Option<&'a str>,
+    pub(crate) concurrency: usize,
 }
 
 impl<'a> Bench<'a> {
@@ -119,6 +121,7 @@ impl<'a> Bench<'a> {
             panel: false,
             stop: None,
             project: None,
+            concurrency: 3,
         }
     }
 
@@ -155,12 +158,13 @@ impl<'a> Bench<'a> {
             panel: self.panel,
             thresholds: Thresholds::default(),
             cap: self.cap.map(|dollars| Picodollars((dollars * 1e12) as u64)),
-            concurrency: 3,
+            concurrency: self.concurrency,
             stop: self.stop.unwrap_or(&going),
             now: &|| Timestamp(NOW_NS / 1_000_000),
             may_share: &|row| !row.session.project.as_str().contains("private"),
             may_share_from: &|folder| !folder.contains("private"),
             progress: &|_| {},
+            origin: OnceLock::new(),
         };
         let mut topics = Report::default();
         let mut asked = BTreeSet::new();
@@ -416,6 +420,7 @@ fn answers_may_come_in_a_later_run() {
         panel: false,
         stop: None,
         project: None,
+        concurrency: 3,
     };
     let (report, rows) = bench(&slow).run(&case);
     assert_eq!((report.judged, report.waits, report.waiting.len()), (0, 2, 4), "{report:?}");
@@ -444,6 +449,13 @@ fn a_session_that_has_grown_is_judged_anew() {
 
 #[test]
 fn the_same_question_is_asked_once_for_two_sessions() {
+    // With two at once the second asks while the first waits; one after the other it was made ready by then.
+    for concurrency in [1, 2, 3] {
+        same_question(concurrency);
+    }
+}
+
+fn same_question(concurrency: usize) {
     let case = Case::new();
     for name in ["left", "right"] {
         let text = mended("same").fork(name).text().replace("\"same-", &format!("\"{name}-"));
@@ -451,7 +463,7 @@ fn the_same_question_is_asked_once_for_two_sessions() {
     }
     case.ingest();
     let judge = Scripted::in_the_mood(Mood::Delighted);
-    let (report, rows) = Bench::of(&judge).run(&case);
+    let (report, rows) = Bench { concurrency, ..Bench::of(&judge) }.run(&case);
     assert_eq!((report.judged, report.calls, report.cached), (2, 3, 3), "{report:?}");
     assert!(rows.iter().all(|row| row.judged.is_some()));
 }

@@ -34,15 +34,20 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         None => Ok(rows),
     };
     let again = |run: &Run<'_>| to_judge(run.sessions(screen, args.select.until.as_deref(), &query)?.1, run);
-    let unscored = to_judge(rows.clone(), &run)?;
-    let judged = judge::judge(context, &mut run, &unscored, &again, args.judging.dry_run)?;
-    drop(unscored);
-    if args.judging.dry_run {
-        return Ok(run.report());
-    }
-    if judged.is_some() {
-        (window, rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
-    }
+    let judged = if judge::is_asked(context, args.judging.dry_run)? {
+        let unscored = to_judge(std::mem::take(&mut rows), &run)?;
+        let judged = judge::judge(context, &mut run, &unscored, &again, args.judging.dry_run)?;
+        drop(unscored);
+        if args.judging.dry_run {
+            return Ok(run.report());
+        }
+        // The summary needs no facts of all.
+        let shown = Query { without_facts: !args.json && sink.is_none(), ..query.clone() };
+        (window, rows) = run.sessions(screen, args.select.until.as_deref(), &shown)?;
+        judged
+    } else {
+        None
+    };
     // The order of a document must not hang on anything but the sessions.
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
     let counts = Counts::of(&run, &rows, &query)?;

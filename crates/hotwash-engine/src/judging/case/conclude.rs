@@ -6,7 +6,7 @@ use hotwash_core::evidence::{Alarm, Evidence};
 use hotwash_core::outcomes::{Intent, Outcome};
 use hotwash_core::prompts::Task;
 use hotwash_core::rubric::Critic;
-use hotwash_core::scores::{Flag, Grade, Unscored};
+use hotwash_core::scores::{Flag, Grade, Provenance, Unscored};
 use hotwash_core::sessions::Timestamp;
 use hotwash_core::verdicts::{QualityVerdict, combine, decide, second};
 use std::sync::Arc;
@@ -110,9 +110,9 @@ impl Case<'_> {
                 flags: &[],
             })
             .collect();
-        let provenance = Arc::new(self.setup.provenance());
+        let provenance = self.setup.provenance();
         let alarms: Vec<Alarm> = self.chunks.iter().flat_map(|chunk| chunk.alarms().iter().cloned()).collect();
-        let mut grade = combine::grade(self.setup.rubric, &chunks, &alarms, &|_| Arc::clone(&provenance));
+        let mut grade = combine::grade(self.setup.rubric, &chunks, &alarms, &|_| Arc::clone(provenance));
         for flag in slots.iter().flat_map(|slot| slot.flags()) {
             flag.raise(&mut grade.flags);
         }
@@ -169,7 +169,7 @@ impl Case<'_> {
             Flag::Partial.raise(&mut flags);
         }
         let judging = Judging {
-            provenance: self.setup.provenance(),
+            provenance: Provenance::clone(self.setup.provenance()),
             at,
             calls: self.answered,
             cost: self.cost,

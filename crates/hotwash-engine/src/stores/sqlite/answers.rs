@@ -2,18 +2,21 @@
 
 use super::error::json_error;
 use super::put::origin;
-use super::{Result, Store};
+use super::{CHECKPOINT_PAGES, Result, Store};
 use crate::judges::Stop;
 use crate::stores::{Answered, Judgement, Row};
 use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::restore;
 use hotwash_core::scores::Provenance;
 use hotwash_core::sessions::{SessionId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::path::PathBuf;
+
+/// How much may wait in the log before somebody who has the time empties it.
+const CHECKPOINT_BYTES: u64 = 4 << 20;
 
 impl Store {
     /// From here on a commit survives a power cut too: what is kept was paid for.
@@ -21,12 +24,16 @@ impl Store {
         self.read(|connection| connection.pragma_update(None, "synchronous", "FULL"))
     }
 
-    /// The file that commits are written to first, for whoever sees to it that they are on the disk. A commit survives a
-    /// kill as it is, and a power cut once this was synced.
-    pub fn disk(&self) -> Disk {
-        let mut path = self.path.clone().into_os_string();
-        path.push("-wal");
-        Disk(path.into())
+    /// Leaves it to somebody else to bring commits to the disk, who is given back. A commit survives a kill as it is, and
+    /// a power cut once that was done.
+    pub fn without_waiting(&self) -> Result<Disk> {
+        self.read(|connection| connection.pragma_update(None, "wal_autocheckpoint", 0))?;
+        Ok(Disk { store: self.path.clone(), connection: None })
+    }
+
+    /// Brings commits to the disk by itself again.
+    pub fn with_waiting(&self) -> Result<()> {
+        self.read(|connection| connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES))
     }
 
     /// The answer to a question, if it was asked before.
@@ -134,17 +141,19 @@ impl Store {
         })
     }
 
-    /// The latest judgement by a model of each session under a rubric. Empty for most people, and then it costs nothing.
+    /// The latest judgement by a model of each session under a rubric, without its grade where nobody asks for that: it
+    /// is most of it. Empty for most people, and then it costs nothing.
     pub(super) fn judgements(
         &self,
         connection: &Connection,
         rubric_hash: &str,
+        grades: bool,
     ) -> rusqlite::Result<HashMap<String, Judgement>> {
         let mut statement = connection.prepare_cached(
-            "SELECT j.session, j.from_ms, j.to_ms, j.grade, j.outcome, j.detail FROM judgements j
+            "SELECT j.session, j.from_ms, j.to_ms, CASE WHEN ?2 THEN j.grade END, j.outcome, j.detail FROM judgements j
              JOIN origins o ON o.id = j.origin WHERE o.rubric_hash = ?1 ORDER BY j.at_ms, j.origin",
         )?;
-        let mut rows = statement.query([rubric_hash])?;
+        let mut rows = statement.query(params![rubric_hash, grades])?;
         let mut found = HashMap::new();
         while let Some(row) = rows.next()? {
             let id: String = row.get(0)?;
@@ -194,7 +203,7 @@ impl Store {
         rubric_hash: &str,
         rows: &mut [Row],
     ) -> rusqlite::Result<()> {
-        let mut judgements = self.judgements(connection, rubric_hash)?;
+        let mut judgements = self.judgements(connection, rubric_hash, true)?;
         if judgements.is_empty() {
             return Ok(());
         }
@@ -238,23 +247,39 @@ impl Store {
     /// Sessions of which this very judge has said all there is to say, as they were then.
     pub fn judged_by(&self, provenance: &Provenance) -> Result<HashMap<String, Judgement>> {
         self.read(|connection| {
-            let mut found = self.judgements(connection, &provenance.rubric_hash)?;
+            let mut found = self.judgements(connection, &provenance.rubric_hash, true)?;
             found.retain(|_, judgement| judgement.judging.provenance == *provenance);
             Ok(found)
         })
     }
 }
 
-/// See [`Store::disk`].
-#[derive(Clone, Debug)]
-pub struct Disk(PathBuf);
+/// See [`Store::without_waiting`].
+#[derive(Debug)]
+pub struct Disk {
+    store: PathBuf,
+    connection: Option<Connection>,
+}
 
 impl Disk {
-    /// Waits until what was committed is on the disk. That it cannot is no reason to stop: the next checkpoint will.
-    pub fn sync(&self) {
-        if let Ok(file) = File::open(&self.0) {
-            let _ = file.sync_data();
+    /// Waits until what was committed is on the disk. That it cannot is no reason to stop: the store does so in the end.
+    pub fn sync(&mut self) {
+        let mut log = self.store.clone().into_os_string();
+        log.push("-wal");
+        let Ok(file) = File::open(log) else { return };
+        let _ = file.sync_data();
+        if file.metadata().is_ok_and(|log| log.len() > CHECKPOINT_BYTES) {
+            let _ = self.checkpoint();
         }
+    }
+
+    /// Moves commits from the log to where they belong, as far as nobody is in the way.
+    fn checkpoint(&mut self) -> rusqlite::Result<()> {
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            none => none.insert(Connection::open_with_flags(&self.store, OpenFlags::SQLITE_OPEN_READ_WRITE)?),
+        };
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
     }
 }
 

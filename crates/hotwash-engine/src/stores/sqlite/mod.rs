@@ -14,6 +14,7 @@ mod put;
 mod schema;
 mod topics;
 
+pub use answers::Disk;
 pub use error::StoreError;
 pub use files::{Became, Stamp};
 
@@ -28,6 +29,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 type Result<T> = std::result::Result<T, StoreError>;
+
+/// How many pages may wait in the log until a commit empties it, which takes its time.
+const CHECKPOINT_PAGES: u32 = 2000;
 
 /// An open store.
 #[derive(Debug)]
@@ -88,8 +92,9 @@ impl Store {
         // usual size; those of a store that is there stay as they are.
         connection.execute_batch(
             "PRAGMA page_size = 8192; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
-             PRAGMA cache_size = -4000; PRAGMA wal_autocheckpoint = 2000;",
+             PRAGMA cache_size = -4000;",
         )?;
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         if found == 0 && connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))? {
             // Tables, but none of ours... unless another process has just made them.
             let found = version(connection)?;
@@ -137,6 +142,11 @@ impl Store {
 
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         work(&self.connection).map_err(|error| explain(&self.path, &error))
+    }
+
+    /// Holds on to the store as it is now, for as long as what this gives is kept. Many small questions cost less then.
+    pub fn as_it_is(&self) -> Result<Transaction<'_>> {
+        self.connection.unchecked_transaction().map_err(|error| explain(&self.path, &error))
     }
 
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
