@@ -1,4 +1,5 @@
-//! A server on loopback that answers as the Messages API and as OpenAI's do, after a while, and remembers every byte.
+//! A server on loopback that answers as the Messages API and as OpenAI's do, so long after a
+//! question has come, and remembers every byte.
 
 use super::{Mood, answer};
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a server does with a question: the text of the answer.
 pub(crate) type Script = dyn Fn(&Asked) -> String + Send + Sync;
@@ -66,7 +67,7 @@ impl Server {
         self.state.requests.load(Ordering::SeqCst)
     }
 
-    /// Everything that arrived, headers and all.
+    /// Everything that arrived, headers and all; the first question only, where it does not remember.
     pub(crate) fn bytes(&self) -> Vec<Vec<u8>> {
         self.state.bytes.lock().unwrap().clone()
     }
@@ -93,12 +94,15 @@ impl State {
             }
             let mut body = vec![0; length];
             input.read_exact(&mut body).ok()?;
+            let due = Instant::now() + self.delay;
             self.requests.fetch_add(1, Ordering::SeqCst);
             let reply = self.reply(&serde_json::from_slice(&body).unwrap_or_default());
-            if self.remembers {
-                self.bytes.lock().unwrap().push([head, body].concat());
+            let mut bytes = self.bytes.lock().unwrap();
+            if self.remembers || bytes.is_empty() {
+                bytes.push([head, body].concat());
             }
-            thread::sleep(self.delay);
+            drop(bytes);
+            thread::sleep(due.saturating_duration_since(Instant::now()));
             let head =
                 format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", reply.len());
             out.write_all(&[head.as_bytes(), reply.as_bytes()].concat()).ok()?;
