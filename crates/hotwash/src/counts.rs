@@ -129,7 +129,9 @@ pub(crate) fn is_suspected(row: &Row) -> bool {
 }
 
 fn add(counts: &mut BTreeMap<String, u64>, reason: &str, n: u64) {
-    if n > 0 {
-        *counts.entry(reason.to_owned()).or_default() += n;
+    match counts.get_mut(reason) {
+        _ if n == 0 => {}
+        Some(count) => *count += n,
+        None => drop(counts.insert(reason.to_owned(), n)),
     }
 }

@@ -204,6 +204,9 @@ impl<'a> Run<'a> {
         progress.clear();
         self.ingested = ingested?;
         pipeline::grade_missing(&mut self.store, &self.rubric)?;
+        if self.ingested.read + self.ingested.grown == 0 {
+            self.store.mostly_read()?;
+        }
         let problems = discovery.problems.iter().map(|(path, why)| (path.to_string_lossy().into_owned(), why.clone()));
         self.ingested.failed.extend(problems);
         self.ingested.failed.sort();
@@ -304,7 +307,8 @@ impl<'a> Run<'a> {
 
     /// Files that somebody named and that gave no session, with the reason.
     fn skipped(&self) -> Vec<(String, String)> {
-        let (Some(paths), Ok(known)) = (&self.paths, self.store.outcomes()) else { return Vec::new() };
+        let Some(paths) = &self.paths else { return Vec::new() };
+        let Ok(known) = self.store.outcomes() else { return Vec::new() };
         let why = |path: &String| known.get(path).map(|became| became.role).filter(|role| role.session().is_none());
         paths.iter().filter_map(|path| Some((path.clone(), why(path)?.name().to_owned()))).collect()
     }

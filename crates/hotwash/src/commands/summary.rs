@@ -36,6 +36,8 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let prism = prism(&run, &window, &query)?;
     let exit = run.report();
     stdout(&draw(&run, screen, &window, &rows, &counts, &prism, Some(context.started.elapsed())))?;
+    // The system takes it all back at once; piece by piece would take longer than drawing did.
+    std::mem::forget(rows);
     Ok(exit)
 }
 

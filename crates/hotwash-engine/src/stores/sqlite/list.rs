@@ -388,7 +388,11 @@ fn not_judged(
     if let Some((_, true)) = origin {
         return Ok(Vec::new());
     }
-    let sql = format!("SELECT id, facts FROM sessions WHERE id NOT IN (SELECT session FROM {table} WHERE origin = ?1)");
+    // Compared by the indexes alone: the rows themselves are looked at where there is something to be judged.
+    let sql = format!(
+        "SELECT id, facts FROM sessions
+         WHERE id IN (SELECT id FROM sessions EXCEPT SELECT session FROM {table} WHERE origin = ?1)"
+    );
     let mut statement = connection.prepare(&sql)?;
     let rows = statement.query_map([origin.map(|(id, _)| id)], |row| {
         let facts = serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(|error| json_error(&error))?;

@@ -33,6 +33,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// How many pages may wait in the log until a commit empties it, which takes its time.
 const CHECKPOINT_PAGES: u32 = 2000;
 
+/// How much of the file may be looked at where the system has it.
+const LOOKED_AT_BYTES: u32 = 256 << 20;
+
 /// An open store.
 #[derive(Debug)]
 pub struct Store {
@@ -142,6 +145,11 @@ impl Store {
 
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         work(&self.connection).map_err(|error| explain(&self.path, &error))
+    }
+
+    /// From here on it is mostly read: pages are looked at where the system has them, not copied.
+    pub fn mostly_read(&self) -> Result<()> {
+        self.read(|connection| connection.pragma_update(None, "mmap_size", LOOKED_AT_BYTES))
     }
 
     /// Holds on to the store as it is now, for as long as what this gives is kept. Many small questions cost less then.
