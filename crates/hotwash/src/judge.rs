@@ -31,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -514,6 +515,9 @@ fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &
             }
         };
         for ask in asks {
+            if run.store.answer(&ask.id)?.is_some() {
+                continue;
+            }
             let bytes = opened[ask.look].bytes(&ask);
             let later = match ask.prompt.task {
                 Task::Outcome => {
@@ -634,7 +638,9 @@ fn alone(settings: &Settings) -> Result<File, Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
     }
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(|error| cannot(&error))?;
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    let file = options.open(&path).map_err(|error| cannot(&error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Failure::new("another hotwash is judging with this store")

@@ -31,7 +31,11 @@ pub(super) fn judge<'r>(
                 cases.push(Some(case));
             }
         }
-        while round(&mut carrier, &mut cases)? && !setup.stopped() && carrier.report.ended.is_none() {}
+        let mut put_off = Vec::new();
+        while round(&mut carrier, &mut cases, &mut put_off)? && !setup.stopped() && carrier.report.ended.is_none() {}
+        if let Some((_, ask)) = put_off.first() {
+            carrier.report.ended.get_or_insert_with(|| super::over_the_cap(ask, setup));
+        }
         for mut case in cases.into_iter().flatten() {
             // What was answered last may have been all that was missing; nothing more is asked.
             carrier.ready(&mut case)?;
@@ -63,28 +67,33 @@ struct Asked {
     reserved: Option<Reserved>,
 }
 
-/// Asks everything that is ready. Says whether something was answered, so that another round may get further.
-fn round(carrier: &mut Carrier<'_, '_>, cases: &mut [Option<Matter<'_>>]) -> Result<bool, StoreError> {
-    let mut asks: Vec<Asked> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+/// Asks everything that is ready, as far as the cap lets it; what it does not is put off, because much of what is set aside
+/// for the others comes back with their answers. Says whether something was answered, so that another round may get further.
+fn round(
+    carrier: &mut Carrier<'_, '_>,
+    cases: &mut [Option<Matter<'_>>],
+    put_off: &mut Vec<(usize, Ask)>,
+) -> Result<bool, StoreError> {
+    let mut ready = std::mem::take(put_off);
     for (number, place) in cases.iter_mut().enumerate() {
         let Some(case) = place else { continue };
-        for ask in carrier.ready(case)? {
-            if let Some(at) = places.get(&ask.id) {
-                asks[*at].asking.push((number, ask));
-                continue;
-            }
-            let Some(reserved) = carrier.reserve(&ask) else {
-                carrier.report.ended.get_or_insert_with(|| super::over_the_cap(&ask, carrier.setup));
-                continue;
-            };
-            places.insert(ask.id.clone(), asks.len());
-            asks.push(Asked { asking: vec![(number, ask)], reserved: Some(reserved) });
-        }
+        ready.extend(carrier.ready(case)?.into_iter().map(|ask| (number, ask)));
         if case.is_done()
             && let Some(case) = place.take()
         {
             carrier.conclude(case);
+        }
+    }
+    let mut asks: Vec<Asked> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (number, ask) in ready {
+        if let Some(at) = places.get(&ask.id) {
+            asks[*at].asking.push((number, ask));
+        } else if let Some(reserved) = carrier.reserve(&ask) {
+            places.insert(ask.id.clone(), asks.len());
+            asks.push(Asked { asking: vec![(number, ask)], reserved: Some(reserved) });
+        } else {
+            put_off.push((number, ask));
         }
     }
     carrier.keep()?;

@@ -287,18 +287,36 @@ fn a_cap_is_kept_and_said() {
 
 #[test]
 fn what_is_set_aside_for_others_comes_back_before_a_cap_ends_the_run() {
-    // As much as one question may cost at most, and not two.
-    let mut cap = 0.001;
-    let judged = loop {
-        let case = cases(&["one", "two", "three"]);
-        let judge = Scripted::in_the_mood(Mood::Delighted);
-        let (report, _) = Bench { cap: Some(cap), tasks: &[Task::Quality], ..Bench::of(&judge) }.run(&case);
-        if report.calls > 0 {
-            break report;
+    let judge = Scripted::in_the_mood(Mood::Delighted);
+    let rounds = Rounds(&judge);
+    for backend in [Backend::Live(&judge), Backend::Deferred(&rounds)] {
+        // As much as one question may cost at most, and not two.
+        let mut cap = 0.001;
+        let judged = loop {
+            let case = cases(&["one", "two", "three"]);
+            let looks = vec![("claude-sonnet-5-5", backend)];
+            let bench = Bench { cap: Some(cap), tasks: &[Task::Quality], looks, ..Bench::of(&judge) };
+            let (report, _) = bench.run(&case);
+            if report.calls > 0 {
+                break report;
+            }
+            assert!(report.ended.unwrap().contains("may cost more than is left"));
+            cap *= 1.25;
+        };
+        assert_eq!((judged.judged, judged.ended.as_deref()), (3, None), "{judged:?}");
+    }
+}
+
+/// Answers everything at once, by the round.
+struct Rounds<'a>(&'a Scripted);
+
+impl Deferred for Rounds<'_> {
+    fn round(&self, questions: &[Question<'_>], answer: &mut dyn FnMut(&str, Answer)) -> Result<(), JudgeError> {
+        for question in questions {
+            answer(question.id, Answer::Reply(self.0.reply(question.prompt, question.model)?));
         }
-        cap *= 1.25;
-    };
-    assert_eq!((judged.judged, judged.ended.as_deref()), (3, None), "{judged:?}");
+        Ok(())
+    }
 }
 
 #[test]
