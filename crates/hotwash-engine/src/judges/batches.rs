@@ -232,7 +232,7 @@ impl<'a> Batches<'a> {
                 break batch;
             }
             let setback = if error.kind == Failing::TimedOut { Setback::TimedOut } else { Setback::Failed };
-            let wait = if error.kind == Failing::Garbled { None } else { tries.next(setback) };
+            let wait = if error.kind == Failing::Garbled { None } else { tries.next(setback, false) };
             if !wait.is_some_and(|wait| self.world().wait(wait)) {
                 self.finish(&open.token)?;
                 return Err(error);

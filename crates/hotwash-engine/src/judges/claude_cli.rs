@@ -173,7 +173,7 @@ impl ClaudeCli {
             io::ErrorKind::PermissionDenied => {
                 JudgeError::before(Failing::NotThere, format!("{program} may not be run: {error}"))
             }
-            _ => JudgeError::before(Failing::Broken, format!("{program} could not be run: {error}")),
+            _ => JudgeError::before(Failing::Unreachable, format!("{program} could not be run: {error}")),
         }
     }
 
@@ -340,11 +340,12 @@ impl Live for ClaudeCli {
             };
             requests += error.requests;
             let setback = match error.kind {
-                Failing::RateLimited | Failing::Unavailable | Failing::Broken => Setback::Failed,
+                Failing::RateLimited | Failing::Unavailable | Failing::Unreachable | Failing::Broken => Setback::Failed,
                 Failing::TimedOut => Setback::TimedOut,
                 _ => return Err(JudgeError { requests, ..error }),
             };
-            let Some(wait) = tries.next(setback) else { return Err(JudgeError { requests, ..error }) };
+            let lost = matches!(error.kind, Failing::TimedOut | Failing::Broken);
+            let Some(wait) = tries.next(setback, lost) else { return Err(JudgeError { requests, ..error }) };
             if error.kind == Failing::RateLimited {
                 self.gate.close_until(Timestamp(self.world.clock.now().0 + wait.as_millis() as i64));
             }
@@ -411,7 +412,7 @@ fn failing(status: Option<u16>, said: &str) -> Option<Failing> {
         (&["/login", "not logged in", "invalid api key", "authenticat", "oauth"], Failing::Denied),
         (&["prompt is too long", "exceeds 10mb"], Failing::TooLarge),
         (&["timed out", "timeout"], Failing::TimedOut),
-        (&["connect", "network", "socket", "fetch failed"], Failing::Broken),
+        (&["connect", "network", "socket", "fetch failed"], Failing::Unreachable),
         (&["json schema", "json-schema", "unknown model"], Failing::Rejected),
     ];
     kinds.into_iter().find(|(words, _)| says(words)).map(|(_, kind)| kind)

@@ -136,10 +136,12 @@ impl OpenAi {
         let value: Option<Value> = serde_json::from_slice(&answered.body).ok();
         if let Some(error) = value.as_ref().and_then(|value| value.get("error")).filter(|error| !error.is_null()) {
             let said = super::http::shown(&error.to_string());
-            let kind = super::http::failing(400, &said.to_lowercase());
+            // Some say what they would have answered, had they not said success.
+            let meant = error["code"].as_u64().and_then(|code| u16::try_from(code).ok()).filter(|code| *code >= 400);
+            let kind = super::http::failing(meant.unwrap_or(400), &said.to_lowercase());
             let message = format!("{} answered with an error: {said}", self.server.host());
             let error = JudgeError { kind, message, requests };
-            return Err(Refusal { error, status: Some(200), said: said.to_lowercase() });
+            return Err(Refusal { error, status: meant.or(Some(200)), said: said.to_lowercase() });
         }
         let reply = value.as_ref().and_then(|value| reply(value, model));
         let garbled = || self.server.garbled("something that is no completion", requests);

@@ -75,7 +75,7 @@ const SCENES: &[Scene] = &[
     ("no more room", &[Answers("{\"sc", Stop::MaxTokens)], Text("{\"sc", Stop::MaxTokens), 1, 0),
     ("prose around it", &[Answers(PROSE, Stop::End)], Text(PROSE, Stop::End), 1, 0),
     ("not what the schema says", &[Answers(WRONG, Stop::End)], Text(WRONG, Stop::End), 1, 0),
-    ("nobody there", &[IsGone], Comes::Fails(Failing::Broken), 0, 0),
+    ("nobody there", &[IsGone], Comes::Fails(Failing::Unreachable), 0, 0),
     ("a long complaint", &[FailsAtLength(401, 3_000_000)], Comes::Fails(Failing::Denied), 1, 0),
     ("babble", &[Babbles], Comes::Fails(Failing::Garbled), 1, 0),
     ("another place", &[Redirects], Comes::Fails(Failing::NotThere), 1, 0),
@@ -460,7 +460,9 @@ fn stopping_ends_waiting_and_sends_nothing_more() {
     let key = Key::new(KEY);
     let config = anthropic::Config { base: server.base.clone(), key, several_critics: false, network: network() };
     let judge = anthropic::Anthropic::new(config, world).unwrap();
-    assert_eq!(judge.reply(&prompt(), "m").unwrap_err().kind, Failing::Unavailable);
+    // It was refused, but only for now: that it was stopped says more.
+    let stopped = judge.reply(&prompt(), "m").unwrap_err();
+    assert_eq!((stopped.kind, stopped.requests), (Failing::Stopped, 1));
     assert_eq!(server.got().len(), 1);
 }
 

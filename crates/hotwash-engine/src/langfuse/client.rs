@@ -270,7 +270,7 @@ impl Client {
                 Ok(value) => return Ok((value, answered.date)),
                 Err(error) => error,
             };
-            let wait = tries.next(Setback::Failed).filter(|_| error.hint.is_none());
+            let wait = tries.next(Setback::Failed, false).filter(|_| error.hint.is_none());
             if !wait.is_some_and(|wait| self.server.world.wait(wait)) {
                 return Err(error);
             }

@@ -45,7 +45,7 @@ impl LangfuseError {
 
 impl From<CallError> for LangfuseError {
     fn from(error: CallError) -> LangfuseError {
-        let hint = (error.kind == Failing::Broken).then_some(HOST);
+        let hint = matches!(error.kind, Failing::Unreachable | Failing::Broken).then_some(HOST);
         LangfuseError { kind: error.kind, status: None, message: error.message, hint, unclear: false }
     }
 }
@@ -79,7 +79,7 @@ fn hint(kind: Failing, status: Option<u16>, said: &str) -> Option<&'static str> 
         (_, Some(404)) if said.contains("observations v2") => {
             Some("the server is Langfuse 3; the older reads are used")
         }
-        (Failing::Broken, _) | (_, Some(300..=399)) => Some(HOST),
+        (Failing::Unreachable | Failing::Broken, _) | (_, Some(300..=399)) => Some(HOST),
         (Failing::TimedOut, Some(422 | 524)) => Some("ask for less time at once"),
         (Failing::RateLimited, _) => Some("wait, and run it again: nothing is lost, and nothing is sent twice"),
         (Failing::Unavailable, _) => Some("the server is in trouble; run it again later"),

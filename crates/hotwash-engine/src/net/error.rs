@@ -27,7 +27,9 @@ pub enum Failing {
     Unavailable,
     /// No answer in time.
     TimedOut,
-    /// The connection failed or broke off.
+    /// Nobody was reached: nothing was asked.
+    Unreachable,
+    /// The connection broke off: what was asked may have been heard.
     Broken,
     /// The request was too large.
     TooLarge,

@@ -230,7 +230,9 @@ impl Server {
             };
             failed.error.requests = tries.made;
             let Some(setback) = failed.setback.filter(|_| !stop_at(&failed)) else { return Err(failed) };
-            let wait = tries.next(setback);
+            // What only fetches costs nothing.
+            let lost = failed.unclear && failed.status.is_none() && request.method == Method::Post;
+            let wait = tries.next(setback, lost);
             // What one was told holds for all, also where this one gives up.
             let told = if let Setback::Named(time) = setback { Some(time) } else { wait };
             if let Some(time) = told.filter(|_| gated && failed.status == Some(429)) {
@@ -243,7 +245,8 @@ impl Server {
                 return Err(failed);
             };
             if !self.world.wait(wait) {
-                return Err(failed);
+                // Who is stopped while waiting was not refused; what may have been paid for is told as it was.
+                return Err(if lost { failed } else { Failed::plain(World::stopped(tries.made)) });
             }
         }
     }
@@ -352,7 +355,7 @@ impl Server {
         let timeout = Setback::TimedOut;
         let no_host = || {
             let what = format!("there is no host {host}; check the base URL and the network");
-            (Failing::Broken, what, Some(Setback::Failed), false)
+            (Failing::Unreachable, what, Some(Setback::Failed), false)
         };
         let (kind, what, setback, unclear) = match error {
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
@@ -360,7 +363,7 @@ impl Server {
                     "could not connect to {host} within {} s; is it reachable?",
                     self.network.connect.as_secs()
                 );
-                (Failing::Broken, what, Some(Setback::Failed), false)
+                (Failing::Unreachable, what, Some(Setback::Failed), false)
             }
             ureq::Error::Timeout(_) => {
                 let what = format!("{host} did not answer within {} s", self.network.call.as_secs());
@@ -371,21 +374,21 @@ impl Server {
             }
             ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 let what = format!("{host} refuses connections; is the server running, and the address right?");
-                (Failing::Broken, what, Some(Setback::Failed), false)
+                (Failing::Unreachable, what, Some(Setback::Failed), false)
             }
             ureq::Error::Io(error) if error.to_string().contains("InvalidContentType") => {
                 let what = format!("{host} speaks without encryption; does its address begin with http://?");
-                (Failing::Broken, what, None, false)
+                (Failing::Unreachable, what, None, false)
             }
             ureq::Error::HostNotFound => no_host(),
             // The system says it in words only.
             ureq::Error::Io(error) if error.to_string().contains("failed to lookup address") => no_host(),
             ureq::Error::ConnectionFailed | ureq::Error::ConnectProxyFailed(_) => {
-                (Failing::Broken, format!("could not connect to {host}"), Some(Setback::Failed), false)
+                (Failing::Unreachable, format!("could not connect to {host}"), Some(Setback::Failed), false)
             }
             ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::TlsRequired => {
                 let what = format!("no secure connection to {host}: {}", self.public(&error.to_string()));
-                (Failing::Broken, what, None, false)
+                (Failing::Unreachable, what, None, false)
             }
             ureq::Error::Http(_) | ureq::Error::BadUri(_) => {
                 let what = format!("a request to {host} cannot be made; the key or the base URL has odd characters");

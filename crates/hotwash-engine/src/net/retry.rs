@@ -13,6 +13,9 @@ pub struct Retries {
     pub attempts: u32,
     /// How often it is at most where nothing came back in time: such an attempt is slow, and may have been paid for.
     pub timeouts: u32,
+    /// How often it is at most where the answer broke off or did not come: what may have been paid for each time must not
+    /// pass a cap.
+    pub unclear: u32,
     /// The wait after the first failure; it doubles with each.
     pub first: Duration,
     /// The longest wait, where the server names none.
@@ -26,6 +29,7 @@ impl Default for Retries {
         Retries {
             attempts: 6,
             timeouts: 2,
+            unclear: u32::MAX,
             first: Duration::from_secs(1),
             longest: Duration::from_secs(60),
             total: Duration::from_secs(600),
@@ -50,6 +54,7 @@ pub(crate) struct Tries<'a> {
     policy: &'a Retries,
     random: Random,
     timeouts: u32,
+    unclear: u32,
     waited: Duration,
     /// How many attempts were made.
     pub(crate) made: u32,
@@ -58,15 +63,16 @@ pub(crate) struct Tries<'a> {
 impl<'a> Tries<'a> {
     /// Those of something that is asked, which its waits depend on.
     pub(crate) fn new(policy: &'a Retries, asked: &[u8]) -> Tries<'a> {
-        Tries { policy, random: Random::new(xxh3_64(asked)), timeouts: 0, waited: Duration::ZERO, made: 0 }
+        Tries { policy, random: Random::new(xxh3_64(asked)), timeouts: 0, unclear: 0, waited: Duration::ZERO, made: 0 }
     }
 
-    /// How long to wait before the next attempt; none where it is time to give up.
-    pub(crate) fn next(&mut self, setback: Setback) -> Option<Duration> {
-        if setback == Setback::TimedOut {
-            self.timeouts += 1;
-        }
-        if self.made >= self.policy.attempts || self.timeouts >= self.policy.timeouts.max(1) {
+    /// How long to wait before the next attempt; none where it is time to give up. `lost`: nobody can tell whether the
+    /// last one was paid for.
+    pub(crate) fn next(&mut self, setback: Setback, lost: bool) -> Option<Duration> {
+        self.timeouts += u32::from(setback == Setback::TimedOut);
+        self.unclear += u32::from(lost);
+        let Retries { attempts, timeouts, unclear, .. } = *self.policy;
+        if self.made >= attempts || self.timeouts >= timeouts.max(1) || self.unclear >= unclear.max(1) {
             return None;
         }
         let wait = match setback {
@@ -253,6 +259,15 @@ mod tests {
         assert_eq!(gate.closed_for(Timestamp(NOW.0 + 6000)), Duration::ZERO);
     }
 
+    #[test]
+    fn what_may_have_been_paid_for_is_tried_as_often_as_it_may_be() {
+        for (unclear, lost, again) in [(1, true, false), (1, false, true), (2, true, true)] {
+            let policy = Retries { unclear, ..Retries::default() };
+            let mut tries = Tries { made: 1, ..Tries::new(&policy, b"") };
+            assert_eq!(tries.next(Setback::Failed, lost).is_some(), again, "{unclear} {lost}");
+        }
+    }
+
     proptest! {
         #[test]
         fn waits_are_bounded_and_end(seed: u64, setbacks in proptest::collection::vec(0u8..3, 1..40), named_s in 0u64..400) {
@@ -266,7 +281,7 @@ mod tests {
                     1 => Setback::Failed,
                     _ => Setback::TimedOut,
                 };
-                let Some(wait) = tries.next(setback) else { break };
+                let Some(wait) = tries.next(setback, true) else { break };
                 prop_assert!(n + 1 < policy.attempts as usize);
                 if let Setback::Named(time) = setback {
                     prop_assert!(wait >= time);
