@@ -25,6 +25,7 @@ use hotwash_engine::judges::{Failing, JudgeError, Key, Question, World};
 use hotwash_engine::judging::log::{EgressLog, StoredLedger};
 use hotwash_engine::judging::{self, Ask, Backend, Docket, Dockets, Estimate, Look, Report, Setup, Share, Subject};
 use hotwash_engine::net::http::Network;
+use hotwash_engine::net::retry::Retries;
 use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
 use hotwash_engine::stores::{Row, Store};
 use std::collections::{BTreeMap, BTreeSet};
@@ -336,7 +337,12 @@ fn open<'a>(
     dry_run: bool,
 ) -> Result<Opened<'a>, Failure> {
     let Context { settings, env, .. } = context;
-    let network = |base: &str| Network { proxy: proxy(env, base), ..Network::default() };
+    // Money is set aside for one answer: under a cap, none that may have been paid for is asked for again in the same run.
+    let retries = match settings.max_usd.value {
+        Some(_) => Retries { unclear: 1, ..Retries::default() },
+        None => Retries::default(),
+    };
+    let network = |base: &str| Network { proxy: proxy(env, base), retries: retries.clone(), ..Network::default() };
     // Nothing is sent in a dry run, so none is needed.
     let no_key = if dry_run { "no key" } else { "" };
     let key = |variable: &str| Key::new(env.get(variable).unwrap_or(no_key));
@@ -375,7 +381,8 @@ fn open<'a>(
             let beside = settings.store.value.parent().unwrap_or(Path::new(""));
             let folder = env.folder.join(beside).join(JUDGE_FOLDER);
             let environment = env.each().map(|(name, value)| (name.into(), value.into())).collect();
-            let config = claude_cli::Config::new(folder, environment);
+            let mut config = claude_cli::Config::new(folder, environment);
+            config.retries.unclear = retries.unclear;
             Opened::ClaudeCli(ClaudeCli::new(config, world.clone()).map_err(cannot)?)
         }
         Way::Files => Opened::Files(Files::new(&env.folder.join(&settings.judge_dir.value), world.clone())),
@@ -558,6 +565,9 @@ fn tell(report: &Report, topics: Option<&Topics>, opened: &[Opened<'_>], setting
     if report.unpriced > 0 {
         let _ = write!(line, ", {} at an unknown price", report.unpriced);
     }
+    if report.perhaps.0 > 0 {
+        let _ = write!(line, ", perhaps up to ${:.4} more", report.perhaps.dollars());
+    }
     say(&line);
     let flags: Vec<String> = report.flagged.iter().map(|(flag, n)| format!("{flag} {n}")).collect();
     if !flags.is_empty() {
@@ -600,6 +610,9 @@ fn tell(report: &Report, topics: Option<&Topics>, opened: &[Opened<'_>], setting
     for (why, n) in report.failed.iter().filter(|(why, _)| !by_that(why)) {
         say(&format!("warning: {} could not be judged: {why}", count(*n, "session")));
     }
+    for (why, n) in report.partial.iter().filter(|(why, _)| !by_that(why)) {
+        say(&format!("warning: {} judged in part only: {why}", count(*n, "session")));
+    }
     for (why, n) in report.failed_transcripts.iter().filter(|(why, _)| !by_that(why)) {
         say(&format!("warning: topics of {} could not be told apart: {why}", count(*n, "transcript")));
     }
@@ -622,7 +635,7 @@ fn tell(report: &Report, topics: Option<&Topics>, opened: &[Opened<'_>], setting
     } else if let Some(left) = &left {
         say(&format!("stopped: {left}; every answer that came is kept"));
     }
-    let sound = report.failed.is_empty() && report.failed_transcripts.is_empty();
+    let sound = report.failed.is_empty() && report.failed_transcripts.is_empty() && report.partial.is_empty();
     if sound && report.ended.is_none() && left.is_none() { Exit::Done } else { Exit::Partly }
 }
 

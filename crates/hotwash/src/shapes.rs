@@ -95,7 +95,7 @@ pub(crate) fn booleans(row: &Row) -> Booleans {
 
 /// Who judged a session, and what they found.
 fn judged(judging: &Judging) -> Value {
-    let Judging { provenance, at, calls, cost, tokens, flags, coverage, complete, intent, verdict } = judging;
+    let Judging { provenance, at, calls, cost, tokens, flags, coverage, complete, lack, intent, verdict } = judging;
     json!({
         "judge": provenance.judge,
         "judge_version": provenance.judge_version,
@@ -108,6 +108,7 @@ fn judged(judging: &Judging) -> Value {
         "flags": flags,
         "coverage": coverage,
         "complete": complete,
+        "lack": lack.as_ref().map(|lack| &lack.reason),
         "intent": intent,
         "verdict": verdict,
     })
@@ -139,6 +140,7 @@ pub(crate) fn judging(judged: &Judged) -> Value {
         "judged_before": report.before,
         "skipped": report.skipped,
         "failed": report.failed,
+        "partial": report.partial,
         "waiting": report.waiting,
         "sessions_waiting": report.waits,
         "flagged": report.flagged,
@@ -147,6 +149,7 @@ pub(crate) fn judging(judged: &Judged) -> Value {
         "requests": report.requests,
         "tokens": report.tokens,
         "spent_usd": report.spent.dollars(),
+        "perhaps_usd": report.perhaps.dollars(),
         "unpriced_calls": report.unpriced,
         "ended_early": report.ended,
     })

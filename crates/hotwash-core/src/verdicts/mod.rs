@@ -64,6 +64,16 @@ impl<T> Reading<T> {
         }
     }
 
+    /// The same of a reply that broke off because it had grown too long: that is what is wrong with it.
+    #[must_use]
+    pub fn of_cut_reply(self, most_tokens: u32) -> Reading<T> {
+        if self.verdict.is_some() {
+            return self;
+        }
+        let text = format!("the answer was cut off at {most_tokens} tokens; be brief");
+        Reading { problems: vec![Problem { at: String::new(), fault: Fault::Cut, text }], ..self }
+    }
+
     /// What two answers to the same question come to: the one with less wrong, the second where that is equal.
     #[must_use]
     pub fn after_retry(first: Reading<T>, second: Reading<T>) -> Reading<T> {
@@ -97,6 +107,8 @@ impl fmt::Display for Problem {
 pub enum Fault {
     /// There is no JSON object to be found.
     NoJson,
+    /// It was cut off.
+    Cut,
     /// There are several that differ.
     Ambiguous,
     /// A key is there twice.

@@ -2,7 +2,7 @@
 
 use super::outcome::tests as outcome;
 use super::quality::tests as quality;
-use super::{IntentVerdict, OutcomeVerdict, QualityVerdict, Reading, Status, TopicVerdict, cites};
+use super::{Fault, IntentVerdict, OutcomeVerdict, QualityVerdict, Reading, Status, TopicVerdict, cites};
 use crate::evidence::Evidence;
 use crate::redaction::Rules;
 use crate::rubric::Rubric;
@@ -202,4 +202,12 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn an_answer_that_was_cut_off_is_told_to_be_brief_unless_it_can_be_used() {
+    let cut = read_outcome("{\"criteria\": [{\"sta").of_cut_reply(8000);
+    let (_, why) = cut.why();
+    assert_eq!((cut.verdict, cut.problems[0].fault), (None, Fault::Cut));
+    assert!(why.contains("8000 tokens") && why.contains("brief"), "{why}");
 }

@@ -12,6 +12,9 @@ use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::redact;
 use hotwash_core::sessions::SessionId;
 
+/// So many questions in a row that come to nothing are enough: those behind them will fare no better.
+const IN_A_ROW: u32 = 10;
+
 /// How many judgements are kept in one go.
 const TOGETHER: usize = 64;
 
@@ -24,11 +27,14 @@ pub(super) struct Carrier<'s, 'w> {
     fresh: Vec<Answered>,
     judgements: Vec<Judgement>,
     topics: Vec<Topic>,
+    /// Questions that came to nothing since the last answer.
+    in_vain: u32,
 }
 
 impl<'s, 'w> Carrier<'s, 'w> {
     pub(super) fn new(store: &'s mut Store, purse: Purse, report: Report, setup: &'w Setup<'w>) -> Carrier<'s, 'w> {
-        Carrier { store, setup, purse, report, fresh: Vec::new(), judgements: Vec::new(), topics: Vec::new() }
+        let (fresh, judgements, topics) = (Vec::new(), Vec::new(), Vec::new());
+        Carrier { store, setup, purse, report, fresh, judgements, topics, in_vain: 0 }
     }
 
     /// What is to be judged: as it was rendered for the estimate, or rendered now. None where it cannot be told.
@@ -146,11 +152,13 @@ impl<'s, 'w> Carrier<'s, 'w> {
             cost,
             requests,
         };
+        self.in_vain = 0;
         self.report.calls += 1;
         self.report.requests += u64::from(requests);
         self.report.tokens += usage.map_or(0, |usage| usage.context() + usage.output);
         self.report.spent = self.purse.spent();
         self.report.unpriced = self.purse.unpriced();
+        self.report.perhaps = self.purse.perhaps();
         let said = Said::of(&answered);
         self.fresh.push(answered);
         said
@@ -161,9 +169,14 @@ impl<'s, 'w> Carrier<'s, 'w> {
         // No word came back, but the question may have been read.
         let lost = matches!(error.kind, Failing::TimedOut | Failing::Broken | Failing::Garbled);
         self.purse.settle(reserved, if lost && error.requests > 0 { Spent::Perhaps } else { Spent::Nothing });
+        self.report.perhaps = self.purse.perhaps();
         self.report.requests += u64::from(error.requests);
-        if error.kind.is_for_all() && self.report.ended.is_none() {
-            self.report.ended = Some(error.message.clone());
+        // What is wrong with one question says nothing of the next.
+        self.in_vain += u32::from(!matches!(error.kind, Failing::Stopped | Failing::TooLarge | Failing::Expired));
+        if error.kind.is_for_all() {
+            self.report.ended.get_or_insert_with(|| error.message.clone());
+        } else if self.in_vain >= IN_A_ROW {
+            self.report.ended.get_or_insert_with(|| format!("{IN_A_ROW} questions in a row came to nothing"));
         }
         Said::Failed(error.clone())
     }
@@ -207,6 +220,9 @@ impl<'s, 'w> Carrier<'s, 'w> {
             }
             Ok(Came::Judgement(judgement)) => {
                 self.report.judged += 1;
+                if let Some(lack) = &judgement.judging.lack {
+                    *self.report.partial.entry(lack.reason.clone()).or_default() += 1;
+                }
                 for flag in &judgement.judging.flags {
                     *self.report.flagged.entry(flag.name()).or_default() += 1;
                 }

@@ -360,17 +360,19 @@ impl<'s> Case<'s> {
             return self.fail(ask, Unscored::Refused, "the model refused to judge it");
         }
         let rules = self.setup.rules;
+        let cut = (stop == Stop::MaxTokens).then_some(ask.prompt.max_output_tokens);
         let wrong = match ask.place {
             Place::Topics(_) => return,
-            Place::Intent => self.intent.take(IntentVerdict::read(text, rules), Reading::after_retry),
+            Place::Intent => self.intent.take(cut_at(cut, IntentVerdict::read(text, rules)), Reading::after_retry),
             Place::Outcome => {
                 let (Some(intent), Some(whole)) = (self.intended(), &self.whole) else { return };
-                let reading = OutcomeVerdict::read(text, whole, &intent, rules);
+                let reading = cut_at(cut, OutcomeVerdict::read(text, whole, &intent, rules));
                 self.sights[ask.look].outcome.take(reading, Reading::after_retry)
             }
             Place::Quality { critic, chunk } => {
                 let name = self.critics().get(critic).copied().flatten();
                 let reading = QualityVerdict::read(text, &self.chunks[chunk], self.setup.rubric, name, rules);
+                let reading = cut_at(cut, reading);
                 self.sights[ask.look].quality[critic][chunk].take(reading, Reading::joined)
             }
         };
@@ -386,6 +388,14 @@ impl<'s> Case<'s> {
             Place::Outcome => self.sights[ask.look].outcome.fail(why, reason),
             Place::Quality { critic, chunk } => self.sights[ask.look].quality[critic][chunk].fail(why, reason),
         }
+    }
+}
+
+/// What was read off a reply, which may have been cut off at so many tokens.
+pub(super) fn cut_at<T>(most_tokens: Option<u32>, reading: Reading<T>) -> Reading<T> {
+    match most_tokens {
+        Some(most_tokens) => reading.of_cut_reply(most_tokens),
+        None => reading,
     }
 }
 

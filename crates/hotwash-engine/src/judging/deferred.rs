@@ -1,7 +1,7 @@
 //! Judges that answer later: rounds of questions over many sessions, since one task may need another's answer.
 
 use super::carrier::Carrier;
-use super::case::Ask;
+use super::case::{Ask, Said};
 use super::matter::Matter;
 use super::purse::{Purse, Reserved, Spent};
 use super::{Backend, Dockets, Report, Setup};
@@ -34,7 +34,8 @@ pub(super) fn judge<'r>(
         let mut put_off = Vec::new();
         while round(&mut carrier, &mut cases, &mut put_off)? && !setup.stopped() && carrier.report.ended.is_none() {}
         if let Some((_, ask)) = put_off.first() {
-            carrier.report.ended.get_or_insert_with(|| super::over_the_cap(ask, setup));
+            let why = super::over_the_cap(ask, setup, &carrier.purse);
+            carrier.report.ended.get_or_insert(why);
         }
         for mut case in cases.into_iter().flatten() {
             // What was answered last may have been all that was missing; nothing more is asked.
@@ -137,7 +138,9 @@ fn round(
             if let Err(error) = carrier.keep() {
                 problem.get_or_insert(error);
             }
-            carrier.report.cached += asking.len() as u64 - 1;
+            if matches!(said, Said::Reply { .. }) {
+                carrier.report.cached += asking.len() as u64 - 1;
+            }
             for (number, ask) in asking {
                 if let Some(case) = cases.get_mut(*number).and_then(Option::as_mut) {
                     case.answer(ask, &said);

@@ -44,8 +44,8 @@ pub(super) fn judge<'r>(
 ) -> Result<Report, StoreError> {
     let disk = store.without_waiting()?;
     let judged = judge_meanwhile(store, dockets, purse, setup, disk);
-    store.with_waiting()?;
-    judged
+    let waits = store.with_waiting();
+    judged.and_then(|report| waits.map(|()| report))
 }
 
 /// Judges, while commits are brought to the disk by somebody who has the time to wait for it.
@@ -203,7 +203,9 @@ impl<'r> Head<'_, 'r> {
     /// Waits for the next answer, or for all that are under way, and takes whatever else has come.
     fn hear(&mut self, all: bool) -> Vec<(u64, Ask, Said)> {
         let mut came = std::mem::take(&mut self.came);
-        while came.is_empty() || all && came.len() < self.under_way.len() {
+        let wanted = if all { self.under_way.len() } else { self.under_way.len().min(1) };
+        // Never for more than is under way: nobody else will come.
+        while came.len() < wanted {
             let Ok(one) = self.answers.recv() else { break };
             came.push(one);
         }
@@ -227,7 +229,9 @@ impl<'r> Head<'_, 'r> {
                     heard
                 }
             };
-            self.carrier.report.cached += asking.len() as u64 - 1;
+            if matches!(heard, Said::Reply { .. }) {
+                self.carrier.report.cached += asking.len() as u64 - 1;
+            }
             said.extend(asking.into_iter().map(|(case, ask)| (case, ask, heard.clone())));
         }
         said
@@ -263,7 +267,7 @@ impl<'r> Head<'_, 'r> {
                     self.queue.push_front((number, ask));
                     return Ok(());
                 }
-                self.carrier.report.ended = Some(super::over_the_cap(&ask, self.carrier.setup));
+                self.carrier.report.ended = Some(super::over_the_cap(&ask, self.carrier.setup, &self.carrier.purse));
                 return Ok(());
             };
             self.count += 1;

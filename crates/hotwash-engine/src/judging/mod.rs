@@ -29,7 +29,7 @@ use hotwash_core::prompts::{self, Task};
 use hotwash_core::redaction::{Rules, redact};
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Provenance;
-use hotwash_core::sessions::{Event, SessionKind, Timestamp, Usage};
+use hotwash_core::sessions::{Event, SessionKind, Timestamp};
 use hotwash_core::verdicts::Thresholds;
 use matter::Matter;
 use purse::Purse;
@@ -161,6 +161,8 @@ pub struct Report {
     pub skipped: BTreeMap<&'static str, u64>,
     /// Sessions that could not be judged, by reason.
     pub failed: BTreeMap<String, u64>,
+    /// Sessions of which something could not be judged, by reason.
+    pub partial: BTreeMap<String, u64>,
     /// Questions that wait for an answer, by name.
     pub waiting: Vec<String>,
     /// Sessions that wait for one.
@@ -177,6 +179,8 @@ pub struct Report {
     pub tokens: u64,
     /// What was spent.
     pub spent: Picodollars,
+    /// What may have been spent beside that: on answers that broke off, or that have no price.
+    pub perhaps: Picodollars,
     /// Answers whose price nobody knows.
     pub unpriced: u64,
     /// Why the run ended before its end, where it did.
@@ -326,6 +330,7 @@ impl Dockets<'_> {
         report.requests += topics.requests;
         report.tokens += topics.tokens;
         report.spent = report.spent.plus(topics.spent);
+        report.perhaps = report.perhaps.plus(topics.perhaps);
         report.unpriced += topics.unpriced;
         report.waiting.extend_from_slice(&topics.waiting);
         report.ended.clone_from(&topics.ended);
@@ -456,10 +461,12 @@ fn tell(
 }
 
 /// Why a question is not asked any more: it might cost more than is left.
-fn over_the_cap(ask: &Ask, setup: &Setup<'_>) -> String {
-    match setup.cap {
-        Some(cap) if setup.prices.cost(&ask.model, &Usage { input: 1, ..Usage::default() }).is_some() => {
-            format!("the next question may cost more than is left of ${:.2}", cap.dollars())
+fn over_the_cap(ask: &Ask, setup: &Setup<'_>, purse: &Purse) -> String {
+    let most = purse::at_most(setup.prices, &ask.model, &ask.prompt, setup.looks[ask.look].share);
+    match (setup.cap, most, purse.left()) {
+        (Some(cap), Some(most), Some(left)) => {
+            let [cap, most, left] = [cap, most, left].map(Picodollars::dollars);
+            format!("the next question may cost ${most:.4}, more than the ${left:.4} that is left of ${cap}")
         }
         _ => format!("nobody knows what {} costs, so no cap can be kept", ask.model),
     }

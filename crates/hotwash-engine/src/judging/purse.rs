@@ -65,6 +65,17 @@ impl Purse {
         self.spent
     }
 
+    /// What may have been spent beside that.
+    pub fn perhaps(&self) -> Picodollars {
+        self.perhaps
+    }
+
+    /// What is left of the cap, when everything that is under way costs as much as it may.
+    pub fn left(&self) -> Option<Picodollars> {
+        let gone = self.spent.plus(self.perhaps).plus(self.reserved);
+        self.cap.map(|cap| Picodollars(cap.0.saturating_sub(gone.0)))
+    }
+
     /// Calls whose price nobody knows.
     pub fn unpriced(&self) -> u64 {
         self.unpriced

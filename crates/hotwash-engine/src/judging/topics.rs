@@ -3,7 +3,7 @@
 //! This comes before sessions are judged, because it says what the sessions are. Answers become decisions on prompts, by
 //! their keys, and those are replayed whenever a transcript is read ([`crate::pipeline::recut`]).
 
-use super::case::{Ask, Place, Said, Slot, why};
+use super::case::{Ask, Place, Said, Slot, cut_at, why};
 use super::{Docket, Dockets, Report, Setup, Subject, is_going_on, without_path};
 use crate::judges::Stop;
 use crate::pipeline::Untold;
@@ -243,10 +243,12 @@ impl<'s> TopicCase<'s> {
                 slot.fail(Unscored::Refused, "the model refused to judge it");
                 None
             }
-            Said::Reply { text, at, .. } => {
+            Said::Reply { text, stop, at, .. } => {
                 *answered = Some(*at);
                 let asked: Vec<EventId> = evidence.asked().iter().map(|(id, _)| *id).collect();
-                slot.take(TopicVerdict::read(text, &asked, self.setup.rules), Reading::after_retry)
+                let cut = (*stop == Stop::MaxTokens).then_some(ask.prompt.max_output_tokens);
+                let reading = cut_at(cut, TopicVerdict::read(text, &asked, self.setup.rules));
+                slot.take(reading, Reading::after_retry)
             }
         };
         if let Some(problems) = problems {

@@ -318,10 +318,22 @@ pub struct Judging {
     pub coverage: f64,
     /// Everything that was asked was answered.
     pub complete: bool,
+    /// What was not, where that is so.
+    #[serde(default)]
+    pub lack: Option<Lack>,
     /// What the judge took the person to want, where it was asked.
     pub intent: Option<IntentVerdict>,
     /// What it found of that, where it was asked.
     pub verdict: Option<OutcomeVerdict>,
+}
+
+/// Why something could not be judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lack {
+    /// In words.
+    pub reason: String,
+    /// The same judge may yet answer; where it has, and badly, only another can.
+    pub again: bool,
 }
 
 /// An answer of a model judge, as it is kept.

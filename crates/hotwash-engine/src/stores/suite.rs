@@ -2,8 +2,8 @@
 //! expression that makes an empty store.
 
 use super::{
-    Answered, Archived, Entry, FileState, Form, Graded, Joined, Judgement, Judging, Lookup, Query, Role, Row, Store,
-    StoredPart,
+    Answered, Archived, Entry, FileState, Form, Graded, Joined, Judgement, Judging, Lack, Lookup, Query, Role, Row,
+    Store, StoredPart,
 };
 use crate::judges::Stop;
 use crate::sources::claude_code::read::Transcript;
@@ -471,6 +471,7 @@ fn judgement(entry: &Entry, at: i64) -> Judgement {
             tokens: 9,
             flags: vec![Flag::Partial],
             coverage: 0.5,
+            lack: Some(Lack { reason: "nobody was there".into(), again: true }),
             complete: true,
             intent: None,
             verdict: None,

@@ -300,7 +300,7 @@ fn what_is_set_aside_for_others_comes_back_before_a_cap_ends_the_run() {
             if report.calls > 0 {
                 break report;
             }
-            assert!(report.ended.unwrap().contains("may cost more than is left"));
+            assert!(report.ended.unwrap().contains("that is left of"));
             cap *= 1.25;
         };
         assert_eq!((judged.judged, judged.ended.as_deref()), (3, None), "{judged:?}");
@@ -484,4 +484,62 @@ fn same_question(concurrency: usize) {
     let (report, rows) = Bench { concurrency, ..Bench::of(&judge) }.run(&case);
     assert_eq!((report.judged, report.calls, report.cached), (2, 3, 3), "{report:?}");
     assert!(rows.iter().all(|row| row.judged.is_some()));
+}
+
+#[test]
+#[should_panic(expected = "no such table")]
+fn a_store_that_fails_ends_the_run_also_when_nothing_is_under_way() {
+    let case = cases(&["one", "two"]);
+    let path = case.store_path();
+    // One at a time: when its answer was heard, nobody else will come.
+    let judge = Scripted::new(move |_, prompt| {
+        rusqlite::Connection::open(&path).unwrap().execute_batch("DROP TABLE answers").unwrap();
+        Ok(oblige(prompt, Mood::Delighted))
+    });
+    Bench { concurrency: 1, ..Bench::of(&judge) }.run(&case);
+}
+
+#[test]
+fn many_questions_in_a_row_that_come_to_nothing_end_the_run() {
+    let names: Vec<String> = (0..16).map(|n| format!("s{n}")).collect();
+    let case = cases(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let down = Scripted::new(|_, _| Err(Failing::Unreachable));
+    let (report, _) = Bench { tasks: &[Task::Quality], ..Bench::of(&down) }.run(&case);
+    assert!(report.ended.as_ref().is_some_and(|why| why.contains("in a row")), "{report:?}");
+    assert!((10..13).contains(&down.asked().len()), "{report:?}");
+    // One answer in between, and it goes on.
+    let shaky = Scripted::new(|n, prompt| match n % 9 {
+        0 => Ok(oblige(prompt, Mood::Delighted)),
+        _ => Err(Failing::Unavailable),
+    });
+    let (report, _) = Bench { tasks: &[Task::Quality], concurrency: 1, ..Bench::of(&shaky) }.run(&case);
+    assert_eq!((report.judged, report.ended.as_deref(), shaky.asked().len()), (1, None, 16), "{report:?}");
+}
+
+#[test]
+fn what_could_not_be_judged_is_said_with_its_reason() {
+    // No answer, which may come another time, and an answer that is of no use, which will not get better.
+    let down = |prompt: &Prompt| if prompt.task == Task::Outcome { Err(Failing::Unavailable) } else { Ok(()) };
+    let nonsense = |_: &Prompt| Ok(());
+    for (fails, again) in [(&down as &(dyn Fn(&Prompt) -> _ + Sync), true), (&nonsense, false)] {
+        let case = cases(&["one"]);
+        let judge = NotTheOutcome { fails, judge: Scripted::in_the_mood(Mood::Delighted) };
+        let (report, rows) = Bench::of(&judge).run(&case);
+        let lack = rows[0].judged.as_ref().unwrap().lack.as_ref().unwrap();
+        assert_eq!((report.judged, report.partial.get(&lack.reason), lack.again), (1, Some(&1), again), "{report:?}");
+    }
+}
+
+/// Grades, and does not say whether the goal was reached.
+struct NotTheOutcome<'a> {
+    fails: &'a (dyn Fn(&Prompt) -> Result<(), Failing> + Sync),
+    judge: Scripted,
+}
+
+impl Live for NotTheOutcome<'_> {
+    fn reply(&self, prompt: &Prompt, model: &str) -> Result<Reply, JudgeError> {
+        (self.fails)(prompt).map_err(|kind| JudgeError { kind, message: format!("{kind:?}"), requests: 1 })?;
+        let reply = self.judge.reply(prompt, model)?;
+        Ok(if prompt.task == Task::Outcome { Reply { text: "it went well".into(), ..reply } } else { reply })
+    }
 }

@@ -19,7 +19,7 @@ use hotwash_core::scores::{Flag, Grade, Overall, Reading, Value};
 use hotwash_core::sessions::{EventId, SessionKind};
 use hotwash_core::verdicts::{OutcomeVerdict, Status as Met};
 use hotwash_engine::pipeline::Untold;
-use hotwash_engine::stores::{Judging, Lookup, Row};
+use hotwash_engine::stores::{Judging, Lack, Lookup, Row};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -302,7 +302,7 @@ fn criteria(verdict: &OutcomeVerdict, screen: &Screen, out: &mut String) {
 
 /// Who judged, when and for how much, and what to know before trusting it.
 fn judging(judging: &Judging, alarms: &[EventId], screen: &Screen, out: &mut String) {
-    let Judging { provenance, at, calls, cost, flags, coverage, complete, .. } = judging;
+    let Judging { provenance, at, calls, cost, flags, coverage, complete, lack, .. } = judging;
     // Where nobody knows the model it is called as the judge is.
     let model = provenance.model.iter().filter(|model| **model != provenance.judge).map(|model| format!(" {model}"));
     let price = match cost {
@@ -316,10 +316,15 @@ fn judging(judging: &Judging, alarms: &[EventId], screen: &Screen, out: &mut Str
     if *coverage < 0.995 {
         let _ = write!(text, "; {:.0} % of the session's text was shown", coverage * 100.0);
     }
-    if !complete {
-        text.push_str("; something was not answered: judging again asks only that");
-    }
     item_lines("      ", &text, &[], screen, out);
+    if !complete {
+        let why = lack.as_ref().map_or(String::new(), |lack| format!(" ({})", line(&lack.reason)));
+        let next = match lack {
+            Some(Lack { again: false, .. }) => "another judge or model may do better",
+            _ => "judging again asks only that",
+        };
+        item_lines("      ", &format!("something could not be judged{why}: {next}"), &[], screen, out);
+    }
     for flag in flags {
         let events = if *flag == Flag::InjectionSuspected { alarms } else { &[] };
         item_lines("      ", &format!("{flag}: {}", flag.meaning()), events, screen, out);

@@ -1,7 +1,7 @@
 //! What a case comes to: when nothing is left to ask, whether to look twice, and the judgement.
 
 use super::{Case, Sight, Slot};
-use crate::stores::{Judgement, Judging};
+use crate::stores::{Judgement, Judging, Lack};
 use hotwash_core::evidence::{Alarm, Evidence};
 use hotwash_core::outcomes::{Intent, Outcome};
 use hotwash_core::prompts::Task;
@@ -155,9 +155,9 @@ impl Case<'_> {
     pub(in crate::judging) fn conclude(self, at: Timestamp) -> Result<Judgement, String> {
         let (grade, outcome) = self.agreed(self.grade(), self.outcome());
         if grade.is_none() && outcome.is_none() {
-            return Err(self.why().unwrap_or_else(|| "nothing was asked".into()));
+            return Err(self.lack().map_or_else(|| "nothing was asked".into(), |lack| lack.reason));
         }
-        let failed = self.why().is_some();
+        let lack = self.lack();
         let mut flags: Vec<Flag> = Vec::new();
         let of_grade = grade.iter().flat_map(|grade| &grade.flags);
         let of_outcome = outcome.iter().flat_map(|outcome| &outcome.flags);
@@ -165,7 +165,7 @@ impl Case<'_> {
         for flag in of_grade.chain(of_outcome).chain(of_answers) {
             flag.raise(&mut flags);
         }
-        if failed {
+        if lack.is_some() {
             Flag::Partial.raise(&mut flags);
         }
         let judging = Judging {
@@ -176,7 +176,8 @@ impl Case<'_> {
             tokens: self.tokens,
             flags,
             coverage: self.coverage(),
-            complete: !failed,
+            complete: lack.is_none(),
+            lack,
             intent: self.intent.verdict().cloned(),
             verdict: self.sights.iter().rev().find_map(|sight| sight.outcome.verdict()).cloned(),
         };
@@ -185,11 +186,12 @@ impl Case<'_> {
     }
 
     /// The first reason for which something was not answered.
-    fn why(&self) -> Option<String> {
+    fn lack(&self) -> Option<Lack> {
         let intent = self.intent.why();
         let last = self.sights.iter().rev();
         let outcome = || last.clone().find_map(|sight| sight.outcome.why());
         let quality = || last.clone().next()?.quality.iter().flatten().find_map(Slot::why);
-        intent.or_else(outcome).or_else(quality).map(|(_, reason)| reason)
+        let (why, reason) = intent.or_else(outcome).or_else(quality)?;
+        Some(Lack { reason, again: why == Unscored::JudgeFailed })
     }
 }

@@ -80,6 +80,7 @@ fn row(n: usize, level: f64, at: i64) -> Row {
         tokens: 1,
         flags: Vec::new(),
         coverage: 1.0,
+        lack: None,
         complete: true,
         intent: None,
         verdict: None,
