@@ -86,9 +86,9 @@ impl Opened<'_> {
     }
 
     /// The exact bytes of a question.
-    fn bytes(&self, ask: &Ask) -> Vec<u8> {
+    fn bytes(&self, ask: &Ask) -> Result<Vec<u8>, JudgeError> {
         let Ask { id, name, prompt, model, .. } = ask;
-        match self {
+        Ok(match self {
             Opened::Anthropic(api) => api.body(prompt, model),
             Opened::OpenAi(api) => api.body(prompt, model),
             Opened::Batches(batches) => {
@@ -96,9 +96,9 @@ impl Opened<'_> {
                 batches.bodies(&[Question { id, name, prompt, model }], &mut |body| all.extend_from_slice(body));
                 all
             }
-            Opened::ClaudeCli(cli) => cli.body(prompt).unwrap_or_else(|error| error.message.into_bytes()),
+            Opened::ClaudeCli(cli) => cli.body(prompt)?,
             Opened::Files(files) => files.body(&Question { id, name, prompt, model }).into_bytes(),
-        }
+        })
     }
 }
 
@@ -525,7 +525,7 @@ fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &
             if run.store.answer(&ask.id)?.is_some() {
                 continue;
             }
-            let bytes = opened[ask.look].bytes(&ask);
+            let bytes = opened[ask.look].bytes(&ask).map_err(|error| Failure::new(error.message))?;
             let later = match ask.prompt.task {
                 Task::Outcome => {
                     "; the criteria in it are the usual ones, the model's own come with the answer on the intent"

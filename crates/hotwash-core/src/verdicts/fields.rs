@@ -2,7 +2,7 @@
 
 use super::{Cite, Fault, Problem, Reading, cites};
 use crate::evidence::Evidence;
-use crate::redaction::{Rules, redact};
+use crate::redaction::{Rules, redact_visible};
 use crate::scores::Flag;
 use serde_json::{Map, Value};
 
@@ -120,7 +120,7 @@ impl<'a> Notes<'a> {
     fn clean(&self, text: &str) -> String {
         let text: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
         let text: Vec<&str> = text.into_iter().filter(|word| !word.is_empty()).collect();
-        redact(&text.join(" "), self.rules).shorten(LONGEST_TEXT).into_string()
+        redact_visible(&text.join(" "), self.rules).shorten(LONGEST_TEXT).into_string()
     }
 
     pub(super) fn boolean(&mut self, fields: &Fields<'_>, key: &str) -> Option<bool> {

@@ -67,11 +67,11 @@ fn words_of_a_reply_are_redacted_and_kept_short() {
     let long = "x ".repeat(5_000);
     let mut reply = outcome::reply();
     reply["verdict"]["summary"] = json!("ask somebody@example.org\nwho knows");
-    reply["verdict"]["doubts"] = json!([long, 3, "and\u{1b}[31m red"]);
+    reply["verdict"]["doubts"] = json!([long, 3, "and\u{1b}[31m red\u{202e}"]);
     let verdict = read_outcome(&reply.to_string()).verdict.unwrap();
     assert!(!verdict.summary.contains("somebody@") && verdict.summary.ends_with("who knows"));
     assert_eq!(verdict.doubts.len(), 2);
-    assert!(verdict.doubts[0].chars().count() <= 1_000 && !verdict.doubts[1].contains('\u{1b}'));
+    assert!(verdict.doubts[0].chars().count() <= 1_000 && !verdict.doubts[1].contains(['\u{1b}', '\u{202e}']));
 }
 
 #[test]
