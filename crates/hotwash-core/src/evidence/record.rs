@@ -7,7 +7,7 @@ use super::shorten::Class;
 use super::{Alarm, table, tripwire};
 use crate::facts::calls::{Calls, KeyMap, KeySet};
 use crate::facts::{Facts, OpenCall, Status, Step};
-use crate::redaction::{Marker, Redacted, Rules, redact, redact_visible};
+use crate::redaction::{Compose, Marker, Redacted, Rules, redact, redact_visible};
 use crate::sessions::{ApiError, Compaction, Event, EventId, Key, Kind, Outcome, Tool, command_line};
 use crate::shell;
 use xxhash_rust::xxh3::xxh3_64;
@@ -317,6 +317,14 @@ impl<'r> Recorder<'r> {
         let cwd = self.cwd.clone();
         let short = |path: &str| shortened(path, cwd.as_deref());
         let files = std::mem::take(&mut self.files).finish(&short, self.rules);
+        // What came of edits is shown, too, and may say more than the calls did.
+        for file in &files {
+            let known = self.alarms.iter().any(|alarm| file.events.contains(&alarm.event));
+            if let (false, Some(event), Some(place)) = (known, file.events.last(), tripwire::find(file.text.as_str())) {
+                let words = file.text.part(place).shorten(160);
+                self.alarms.push(Alarm { event: *event, words });
+            }
+        }
         let greens = self.log.greens(&files);
         for note in &mut about.subagents {
             for words in [&mut note.title, &mut note.kind, &mut note.summary] {
@@ -390,6 +398,26 @@ pub struct Record {
 }
 
 impl Record {
+    /// The same without the words of whatever speaks to its judge, for one who shall not hear them. None where nothing does.
+    pub fn without_alarms(&self) -> Option<Record> {
+        if self.alarms.is_empty() {
+            return None;
+        }
+        let suspected: KeySet<EventId> = self.alarms.iter().map(|alarm| alarm.event).collect();
+        let mut left_out = Compose::new();
+        left_out.own("(left out: it speaks to its judge)");
+        let left_out = left_out.finish();
+        let mut record = self.clone();
+        let items = record.items.iter_mut().chain(&mut record.undelivered);
+        for item in items.filter(|item| suspected.contains(&item.id)) {
+            item.text = left_out.clone();
+        }
+        for file in record.files.iter_mut().filter(|file| file.events.iter().any(|id| suspected.contains(id))) {
+            file.text = left_out.clone();
+        }
+        Some(record)
+    }
+
     /// Says what is given up first, once it is known what came later.
     fn classify(&mut self, commands: &[(usize, u64)]) {
         let mut again = KeySet::default();

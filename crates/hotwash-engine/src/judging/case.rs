@@ -162,6 +162,27 @@ struct Sight {
     quality: Vec<Vec<Slot<QualityVerdict>>>,
 }
 
+/// What is shown of a session to those who judge it, where they are asked.
+struct Seen {
+    whole: Option<Evidence>,
+    chunks: Vec<Evidence>,
+}
+
+impl Seen {
+    fn of(record: &Record, setup: &Setup<'_>) -> Seen {
+        let wants = |task| setup.tasks.contains(&task);
+        let rules = &setup.rubric.chunks;
+        Seen {
+            whole: wants(Task::Outcome).then(|| record.whole(rules.max_tokens)),
+            chunks: if wants(Task::Quality) { record.chunks(rules) } else { Vec::new() },
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Evidence> {
+        self.whole.iter().chain(&self.chunks)
+    }
+}
+
 /// One session before its judge.
 pub struct Case<'s> {
     setup: &'s Setup<'s>,
@@ -171,8 +192,9 @@ pub struct Case<'s> {
     offline: Outcome,
     /// What each task is shown, where it is asked.
     requests: Option<Evidence>,
-    whole: Option<Evidence>,
-    chunks: Vec<Evidence>,
+    seen: Seen,
+    /// What the second one to look is shown, where that is not the same: without what speaks to its judge.
+    seen_again: Option<Seen>,
     intent: Slot<IntentVerdict>,
     sights: Vec<Sight>,
     again: Vec<Ask>,
@@ -186,16 +208,15 @@ pub struct Case<'s> {
 impl<'s> Case<'s> {
     /// A session, rendered.
     pub(super) fn open(row: &Row, offline: Outcome, record: &Record, setup: &'s Setup<'s>) -> Case<'s> {
-        let wants = |task| setup.tasks.contains(&task);
-        let budget = setup.rubric.chunks.max_tokens;
+        let censored = if setup.looks.len() > 1 { record.without_alarms() } else { None };
         Case {
             session: row.session.id.clone(),
             from: row.session.from,
             to: row.session.to,
             offline,
-            requests: wants(Task::Intent).then(|| record.requests()),
-            whole: wants(Task::Outcome).then(|| record.whole(budget)),
-            chunks: if wants(Task::Quality) { record.chunks(&setup.rubric.chunks) } else { Vec::new() },
+            requests: setup.tasks.contains(&Task::Intent).then(|| record.requests()),
+            seen: Seen::of(record, setup),
+            seen_again: censored.map(|record| Seen::of(&record, setup)),
             intent: Slot::Open,
             sights: vec![Sight::default()],
             again: Vec::new(),
@@ -215,7 +236,7 @@ impl<'s> Case<'s> {
 
     /// About how much memory it takes.
     pub(super) fn bytes(&self) -> usize {
-        let evidence = self.requests.iter().chain(&self.whole).chain(&self.chunks);
+        let evidence = self.requests.iter().chain(self.seen.all()).chain(self.seen_again.iter().flat_map(Seen::all));
         // The text, and about as much again for the events as they are looked up in.
         evidence.map(|evidence| 2 * evidence.text().as_str().len()).sum()
     }
@@ -227,6 +248,11 @@ impl<'s> Case<'s> {
 
     pub(super) fn waits(&self) -> bool {
         self.waits
+    }
+
+    /// What those who look first, or second, are shown.
+    fn seen(&self, look: usize) -> &Seen {
+        self.seen_again.as_ref().filter(|_| look > 0).unwrap_or(&self.seen)
     }
 
     fn wants(&self, task: Task) -> bool {
@@ -259,7 +285,7 @@ impl<'s> Case<'s> {
     }
 
     fn ready_in(&mut self, look: usize, asks: &mut Vec<Ask>) {
-        if let Some(whole) = &self.whole
+        if let Some(whole) = &self.seen(look).whole
             && matches!(self.sights[look].outcome, Slot::Open)
             && let Some(intent) = self.intended().filter(|intent| intent.intent != Intent::None)
         {
@@ -269,12 +295,12 @@ impl<'s> Case<'s> {
         }
         if self.wants(Task::Quality) && self.sights[look].quality.is_empty() {
             for (critic, name) in self.critics().into_iter().enumerate() {
-                for (chunk, evidence) in self.chunks.iter().enumerate() {
+                for (chunk, evidence) in self.seen(look).chunks.iter().enumerate() {
                     let prompt = prompts::quality(evidence, self.setup.rubric, name, self.setup.rules);
                     asks.push(self.ask(look, Place::Quality { critic, chunk }, prompt));
                 }
             }
-            let slots = vec![Slot::Asked; self.chunks.len()];
+            let slots = vec![Slot::Asked; self.seen(look).chunks.len()];
             self.sights[look].quality = vec![slots; self.critics().len()];
         }
     }
@@ -286,7 +312,7 @@ impl<'s> Case<'s> {
         if let Some(requests) = &self.requests {
             asks.push(self.ask(0, Place::Intent, prompts::intent(requests)));
         }
-        if let Some(whole) = &self.whole {
+        if let Some(whole) = &self.seen.whole {
             let intent = match self.offline.intended.intent {
                 Intent::None => Intent::Feature,
                 intent => intent,
@@ -295,7 +321,7 @@ impl<'s> Case<'s> {
             asks.push(self.ask(0, Place::Outcome, prompt));
         }
         for (critic, name) in self.critics().into_iter().enumerate() {
-            for (chunk, evidence) in self.chunks.iter().enumerate() {
+            for (chunk, evidence) in self.seen.chunks.iter().enumerate() {
                 let prompt = prompts::quality(evidence, self.setup.rubric, name, self.setup.rules);
                 asks.push(self.ask(0, Place::Quality { critic, chunk }, prompt));
             }
@@ -332,7 +358,7 @@ impl<'s> Case<'s> {
             if !prompt.critic.is_empty() {
                 name = format!("{name}.{}", prompt.critic);
             }
-            if self.chunks.len() > 1 {
+            if self.seen(look).chunks.len() > 1 {
                 name = format!("{name}.{}", chunk + 1);
             }
         }
@@ -365,13 +391,14 @@ impl<'s> Case<'s> {
             Place::Topics(_) => return,
             Place::Intent => self.intent.take(cut_at(cut, IntentVerdict::read(text, rules)), Reading::after_retry),
             Place::Outcome => {
-                let (Some(intent), Some(whole)) = (self.intended(), &self.whole) else { return };
+                let (Some(intent), Some(whole)) = (self.intended(), &self.seen(ask.look).whole) else { return };
                 let reading = cut_at(cut, OutcomeVerdict::read(text, whole, &intent, rules));
                 self.sights[ask.look].outcome.take(reading, Reading::after_retry)
             }
             Place::Quality { critic, chunk } => {
                 let name = self.critics().get(critic).copied().flatten();
-                let reading = QualityVerdict::read(text, &self.chunks[chunk], self.setup.rubric, name, rules);
+                let reading =
+                    QualityVerdict::read(text, &self.seen(ask.look).chunks[chunk], self.setup.rubric, name, rules);
                 let reading = cut_at(cut, reading);
                 self.sights[ask.look].quality[critic][chunk].take(reading, Reading::joined)
             }

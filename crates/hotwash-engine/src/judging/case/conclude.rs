@@ -58,7 +58,7 @@ impl Case<'_> {
             return None;
         }
         let intent = self.intended()?;
-        let alarms = self.whole.as_ref()?.alarms();
+        let alarms = self.seen.whole.as_ref()?.alarms();
         if intent.intent == Intent::None {
             return Some(decide::without_goal(&self.offline, &intent, alarms));
         }
@@ -80,16 +80,17 @@ impl Case<'_> {
 
     /// The grade, where the judge gave one: the second look's, where that has one.
     fn grade(&self) -> Option<Grade> {
-        self.sights.iter().rev().find_map(|sight| self.grade_of(sight))
+        self.sights.iter().enumerate().rev().find_map(|(look, sight)| self.grade_of(look, sight))
     }
 
-    fn grade_of(&self, sight: &Sight) -> Option<Grade> {
+    fn grade_of(&self, look: usize, sight: &Sight) -> Option<Grade> {
+        let seen = self.seen(look);
         let slots: Vec<&Slot<QualityVerdict>> = sight.quality.iter().flatten().collect();
         if slots.iter().all(|slot| slot.verdict().is_none()) {
             return None;
         }
         let critics = self.critics();
-        let verdicts: Vec<QualityVerdict> = (0..self.chunks.len())
+        let verdicts: Vec<QualityVerdict> = (0..seen.chunks.len())
             .map(|chunk| {
                 let of_critic = |(critic, slots): (Option<&Critic>, &Vec<Slot<QualityVerdict>>)| {
                     let slot = slots.get(chunk)?;
@@ -100,7 +101,7 @@ impl Case<'_> {
                 QualityVerdict::join(critics.iter().copied().zip(&sight.quality).filter_map(of_critic))
             })
             .collect();
-        let chunks: Vec<combine::Chunk<'_>> = self
+        let chunks: Vec<combine::Chunk<'_>> = seen
             .chunks
             .iter()
             .zip(&verdicts)
@@ -111,7 +112,7 @@ impl Case<'_> {
             })
             .collect();
         let provenance = self.setup.provenance();
-        let alarms: Vec<Alarm> = self.chunks.iter().flat_map(|chunk| chunk.alarms().iter().cloned()).collect();
+        let alarms: Vec<Alarm> = seen.chunks.iter().flat_map(|chunk| chunk.alarms().iter().cloned()).collect();
         let mut grade = combine::grade(self.setup.rubric, &chunks, &alarms, &|_| Arc::clone(provenance));
         for flag in slots.iter().flat_map(|slot| slot.flags()) {
             flag.raise(&mut grade.flags);
@@ -127,7 +128,7 @@ impl Case<'_> {
         let Some(mut grade) = grade else { return (None, outcome) };
         let mut against = outcome.clone().unwrap_or_else(|| {
             let mut facts = self.offline.clone();
-            if self.whole.iter().chain(&self.chunks).any(|evidence| !evidence.alarms().is_empty()) {
+            if self.seen.all().any(|evidence| !evidence.alarms().is_empty()) {
                 Flag::InjectionSuspected.raise(&mut facts.flags);
             }
             facts
@@ -143,9 +144,9 @@ impl Case<'_> {
 
     /// The share of the session that the judge saw.
     fn coverage(&self) -> f64 {
-        let parts: Vec<f64> = self.chunks.iter().map(Evidence::coverage).collect();
+        let parts: Vec<f64> = self.seen.chunks.iter().map(Evidence::coverage).collect();
         if parts.is_empty() {
-            self.whole.as_ref().map_or(1.0, Evidence::coverage)
+            self.seen.whole.as_ref().map_or(1.0, Evidence::coverage)
         } else {
             parts.iter().sum::<f64>() / parts.len() as f64
         }
