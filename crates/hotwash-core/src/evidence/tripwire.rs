@@ -466,7 +466,8 @@ fn weigh(window: &VecDeque<Hit>) -> Option<Range<usize>> {
         let is = |class: Class| move |hit: &Hit| hit.class.holds(class);
         let order = order(PHRASE, [Class::OVERRIDE, prior, orders])
             || order(PHRASE, [Class::OVERRIDE, orders, prior])
-            || (last.dense || last.class.holds(Class::OVERRIDE_LAST)) && order(PHRASE, [prior, orders, set_aside]);
+            || (last.dense || last.class.holds(Class::OVERRIDE_LAST))
+                && (order(PHRASE, [prior, orders, set_aside]) || order(PHRASE, [orders, prior, set_aside]));
         order && (view.then(is(prior), is(orders), 18) || view.then(is(orders), is(prior), BESIDE))
     };
     if ordered(Class::PRIOR, Class::ORDERS) || ordered(Class::ALL, Class::INSTRUCTIONS) {
@@ -509,7 +510,7 @@ fn weigh(window: &VecDeque<Hit>) -> Option<Range<usize>> {
     // Nobody who works on code speaks of judges, graders or rubrics: whatever more is said, it is to one of them.
     let good = Class(Class::EXTREME.0 | Class::SUCCESS.0);
     let told = Class(Class::IMPERATIVE.0 | Class::OVERRIDE.0 | Class::OBLIGE.0);
-    let said = Class(good.0 | told.0 | Class::YOU.0 | Class::NOT.0);
+    let said = Class(good.0 | told.0 | Class::YOU.0);
     let others = near(CLOSE).filter(|hit| !hit.class.holds(Class::AUDIENCE) && hit.class.holds(said)).count();
     if close.holds(Class::AUDIENCE) && others > 0 {
         return place(CLOSE);
