@@ -1,7 +1,11 @@
 //! Words as they are meant, whatever they are disguised as.
 
 use super::tripwire::{Class, unseen};
+use std::collections::HashMap;
 use std::ops::Range;
+
+/// Words that are looked for within others, by the letter that they begin with.
+pub(super) type Inside = HashMap<char, Vec<(&'static str, Class)>>;
 
 /// A word of a text.
 pub(super) struct Token<'t> {
@@ -23,9 +27,29 @@ impl<'t> Token<'t> {
     }
 }
 
-/// Whether a character is of a script that puts nothing between words.
+/// Whether a character is of a script in which words are looked for wherever they begin: nothing stands between them
+/// (Chinese, Japanese, Thai), or other words are written onto them (Korean, Arabic, Hebrew, Hindi).
 pub(super) fn is_dense(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
+    matches!(
+        c,
+        '\u{590}'..='\u{6ff}'
+            | '\u{900}'..='\u{97f}'
+            | '\u{e00}'..='\u{e7f}'
+            | '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7a3}'
+    )
+}
+
+/// How many bytes of a text a word at its beginning takes, whatever stands between its letters unseen.
+fn begins(text: &str, word: &str) -> Option<usize> {
+    let mut letters = text.char_indices().filter(|(_, c)| !unseen(*c));
+    let mut end = 0;
+    for wanted in word.chars() {
+        let (at, c) = letters.next().filter(|(_, c)| *c == wanted)?;
+        end = at + c.len_utf8();
+    }
+    Some(end)
 }
 
 /// Words of letters that stand apart.
@@ -54,8 +78,11 @@ const APART: &[&str] = &[
     "goal",
 ];
 
+/// How far apart words of two lines are at least.
+const LINE: usize = 12;
+
 /// Shows each word of a text to `tell`, in order. `inside` are words that are looked for within others.
-pub(super) fn each(text: &str, inside: &[(&'static str, Class)], tell: &mut dyn FnMut(Token<'_>)) {
+pub(super) fn each(text: &str, inside: &Inside, tell: &mut dyn FnMut(Token<'_>)) {
     let mut buffer = Buffer::default();
     let mut start: Option<usize> = None;
     let mut end = 0;
@@ -68,7 +95,7 @@ pub(super) fn each(text: &str, inside: &[(&'static str, Class)], tell: &mut dyn 
         if !c.is_ascii() && unseen(c) && !matches!(c, '\u{e0020}'..='\u{e007e}') {
             continue;
         }
-        seen += 1;
+        seen += if c == '\n' { LINE } else { 1 };
         let width = c.len_utf8();
         let c = match c {
             '\u{e0020}'..='\u{e007e}' => char::from_u32(c as u32 - 0xe0000).unwrap_or(' '),
@@ -101,11 +128,11 @@ pub(super) fn each(text: &str, inside: &[(&'static str, Class)], tell: &mut dyn 
         }
         if is_dense(c) {
             let rest = text.get(at..).unwrap_or_default();
-            for (word, class) in inside {
-                if rest.starts_with(word) {
-                    let range = at..at + word.len();
-                    tell(Token { range, place: seen, class: Some(*class), plain: "", folded: "", digits: "" });
-                }
+            let words = inside.get(&c).into_iter().flatten();
+            let found = words.filter_map(|(word, class)| Some((begins(rest, word)?, *class)));
+            if let Some((length, class)) = found.max_by_key(|(length, _)| *length) {
+                let range = at..at + length;
+                tell(Token { range, place: seen, class: Some(class), plain: "", folded: "", digits: "" });
             }
         }
     }
@@ -212,20 +239,21 @@ fn fold(c: char) -> char {
     match c {
         'à'..='å' | 'ā' | 'ă' | 'ą' | 'а' | 'α' | 'ɑ' => 'a',
         'ç' | 'ć' | 'č' | 'с' | 'ϲ' => 'c',
-        'ď' | 'ԁ' => 'd',
+        'ď' | 'đ' | 'ԁ' => 'd',
         'è'..='ë' | 'ē' | 'ė' | 'ę' | 'ě' | 'е' | 'ё' | 'ε' => 'e',
         'ɡ' | 'ğ' => 'g',
         'һ' => 'h',
         'ì'..='ï' | 'ī' | 'ı' | 'і' | 'ι' | 'ї' => 'i',
         'ј' => 'j',
         'κ' | 'к' => 'k',
-        'ӏ' | 'ł' => 'l',
+        'ӏ' | 'ł' | 'ľ' | 'ĺ' => 'l',
         'м' => 'm',
         'ñ' | 'ń' | 'ň' | 'η' | 'п' => 'n',
         'ò'..='ö' | 'ø' | 'ō' | 'ő' | 'о' | 'ο' | 'σ' => 'o',
         'р' | 'ρ' => 'p',
-        'ѕ' | 'ś' | 'š' | 'ş' => 's',
-        'т' | 'τ' | 'ť' => 't',
+        'ř' | 'ŕ' => 'r',
+        'ѕ' | 'ś' | 'š' | 'ş' | 'ș' => 's',
+        'т' | 'τ' | 'ť' | 'ț' | 'ţ' => 't',
         'ù'..='ü' | 'ū' | 'ů' | 'ű' | 'υ' | 'ս' => 'u',
         'ν' | 'ѵ' => 'v',
         'ѡ' | 'ω' => 'w',
