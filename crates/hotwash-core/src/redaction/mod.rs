@@ -18,11 +18,14 @@ mod contacts;
 mod facts;
 mod headers;
 mod keywords;
+mod pairs;
 mod paths;
 mod placeholder;
+mod places;
 mod providers;
 mod rules;
 mod scan;
+mod shapes;
 #[cfg(test)]
 mod tests;
 mod values;
