@@ -120,6 +120,12 @@ pub(super) fn line_start(text: &[u8], at: usize) -> usize {
     memchr::memrchr(b'\n', slice(text, 0, at)).map_or(0, |i| i + 1)
 }
 
+/// Where the line that holds `at` starts, or a place `limit` bytes before it if that is nearer.
+pub(super) fn line_start_within(text: &[u8], at: usize, limit: usize) -> usize {
+    let low = at.saturating_sub(limit);
+    memchr::memrchr(b'\n', slice(text, low, at)).map_or(low, |i| low + i + 1)
+}
+
 /// Shannon entropy in bits per byte, of at most the first 256 bytes.
 pub(super) fn entropy(value: &[u8]) -> f64 {
     let value = value.get(..256).unwrap_or(value);

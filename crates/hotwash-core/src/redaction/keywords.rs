@@ -6,13 +6,13 @@
 use std::ops::Range;
 
 use super::bytes::{
-    ALNUM, DIGIT, DOT, LOWER, SPACE, UNDERSCORE, UPPER, URL_SAFE, WIDE, WORD, ends_with_ignoring_case, entropy, has,
-    is, is_at, is_before, line_start, only, run_end, run_start, slice, starts_with_ignoring_case,
+    ALNUM, DIGIT, DOT, LOWER, SPACE, TOKEN, UNDERSCORE, UPPER, URL_SAFE, WIDE, WORD, ends_with_ignoring_case, entropy,
+    has, is, is_at, is_before, line_start_within, only, run_end, run_start, slice, starts_with_ignoring_case,
 };
 use super::headers::{authorization, cookie, scheme, user_flag};
 use super::pairs::{argument, below, beside, plainly_random};
 use super::placeholder::placeholder_at;
-use super::values::{Style, hard_random, is_reference, password_like, strong_value, weak_value};
+use super::values::{Style, hard_random, is_reference, is_token_length, password_like, strong_value, weak_value};
 
 /// A word that announces a secret.
 pub(super) struct Keyword {
@@ -86,7 +86,6 @@ pub(super) static KEYWORDS: &[Keyword] = &[
     keyword("accesskeyid", "key", Weight::Hard),
     keyword("_signature", "signature", Weight::Hard),
     keyword("sonar.login", "token", Weight::Hard),
-    keyword("access_code", "token", Weight::Hard),
     keyword("psk", "password", Weight::StrongWord),
     keyword("appid=", "key", Weight::Query),
     keyword("pw=", "password", Weight::StrongWord),
@@ -139,7 +138,7 @@ pub(super) fn value_after(text: &[u8], word: &Range<usize>, keyword: &Keyword) -
     }
     // What follows the word belongs to it only to make it rare, or long enough.
     let word = &(word.start..word.end - usize::from(keyword.word.ends_with(['=', ':', ' ', '"', '\''])));
-    let ident_end = run_end(text, word.end, URL_SAFE).min(word.end + 48);
+    let ident_end = run_end(slice(text, 0, text.len().min(word.end + 48)), word.end, URL_SAFE);
     let next = *text.get(ident_end)?;
     if is(next, ALNUM | WIDE) || b"/;?{}%$&+~#|^@\0".contains(&next) {
         return None;
@@ -254,7 +253,7 @@ fn spaces_suffice(text: &[u8], ident_start: usize, value: usize, keyword: &Keywo
     if text.get(ident_start) == Some(&b'-') || keyword.word.trim_end().contains(' ') {
         return true;
     }
-    let start = line_start(text, ident_start).max(ident_start.saturating_sub(300));
+    let start = line_start_within(text, ident_start, 300);
     let before = slice(text, start, ident_start);
     if before.ends_with(b"ENV ") || before.ends_with(b"setx ") || before.ends_with(b"setenv ") {
         return true;
@@ -310,7 +309,11 @@ fn value(
         let end = run_of_not(text, at, b"<\n");
         return (text.get(end) == Some(&b'<')).then(|| acceptable(text, at..end, Style::Quoted, keyword))?;
     }
-    let line = line_start(text, ident_start).max(ident_start.saturating_sub(300));
+    let innocent = matches!(keyword.weight, Weight::Hard | Weight::Query);
+    if innocent && !is_token_length(run_end(slice(text, 0, text.len().min(at + 201)), at, TOKEN) - at) {
+        return None;
+    }
+    let line = line_start_within(text, ident_start, 300);
     let mut lead = slice(text, line, ident_start);
     while let Some(rest) =
         lead.strip_prefix(b" ").or(lead.strip_prefix(b"\t")).or(lead.strip_prefix(b"+")).or(lead.strip_prefix(b"-"))
@@ -326,9 +329,7 @@ fn value(
     if first_in_line && ends_line && !goes_on {
         return acceptable(text, at..whole, Style::Line, keyword);
     }
-    if matches!(text.get(ident_start.wrapping_sub(1)), Some(b'?' | b'&'))
-        && matches!(keyword.weight, Weight::Hard | Weight::Query)
-    {
+    if matches!(text.get(ident_start.wrapping_sub(1)), Some(b'?' | b'&')) && innocent {
         let end = run_of_not(text, at, b" \t\r\n\"'`<>,;&|)}]\\#");
         return acceptable(text, at..end, Style::Line, keyword);
     }
@@ -412,7 +413,7 @@ fn trimmed_before(text: &[u8], at: usize) -> &[u8] {
 
 /// Whether name and value are the arguments of PHP's `define`.
 fn is_defined(text: &[u8], value: usize) -> bool {
-    let before = slice(text, line_start(text, value).max(value.saturating_sub(80)), value);
+    let before = slice(text, line_start_within(text, value, 80), value);
     starts_with_ignoring_case(before.trim_ascii_start(), b"define(")
 }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::bytes::{
-    ALNUM, SPACE, URL_SAFE, has, is_at, is_before, line_start, only, run_end, run_start, slice,
+    ALNUM, SPACE, URL_SAFE, has, is_at, is_before, line_start_within, only, run_end, run_start, slice,
     starts_with_ignoring_case,
 };
 use super::keywords::{Keyword, Weight, closing_quote, run_of, run_of_not, skip_string_prefix};
@@ -180,7 +180,7 @@ fn alone(text: &[u8], at: usize) -> Option<Range<usize>> {
 
 /// `Default: …` among the first lines below a name.
 fn mapped(text: &[u8], value: usize) -> Option<Range<usize>> {
-    let indent = value - line_start(text, value);
+    let indent = value - line_start_within(text, value, 100);
     let mut line = value;
     for _ in 0..4 {
         if starts_with_ignoring_case(slice(text, line, text.len()), b"default:") {
@@ -232,6 +232,7 @@ pub(super) fn argument(text: &[u8], name: &Range<usize>, keyword: &Keyword) -> O
 
 /// Whether a name and a value with only spaces between them make a pair: the value is long and drawn at random.
 pub(super) fn plainly_random(text: &[u8], at: usize) -> bool {
-    let value = slice(text, at, run_of_not(text, at, b" \t\r\n\"'`<>,;|)"));
+    let near = slice(text, 0, text.len().min(at + 201));
+    let value = slice(text, at, run_of_not(near, at, b" \t\r\n\"'`<>,;|)"));
     value.len() >= 20 && hard_random(value) && only(value, URL_SAFE) && has(value, ALNUM)
 }

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::anchors::Case;
 use super::bytes::{
-    ALNUM, DIGIT, LOWER, SPACE, UPPER, URL_SAFE, WORD, entropy, has, is_before, line_start, only, run_start, slice,
+    ALNUM, DIGIT, LOWER, SPACE, UPPER, URL_SAFE, WORD, entropy, has, is_before, line_start_within, only, run_start,
+    slice,
 };
 use super::keywords::{closing_quote, run_of, run_of_not, skip_string_prefix};
 use super::placeholder::placeholder_at;
@@ -55,10 +56,9 @@ pub(super) static PLACES: &[Place] = &[
     place("docker login ", "password", How::Flag(" -p ")),
     place("podman login ", "password", How::Flag(" -p ")),
     place("az login ", "password", How::Flag(" -p ")),
-    place("twine ", "password", How::Flag(" -p ")),
+    place("twine upload ", "password", How::Flag(" -p ")),
     place("mongosh ", "password", How::Flag(" -p ")),
     place("mongodump ", "password", How::Flag(" -p ")),
-    place("mongorestore ", "password", How::Flag(" -p ")),
     place("redis-cli ", "password", How::Flag(" -a ")),
     place("sqlcmd ", "password", How::Flag(" -P ")),
     place("security import ", "password", How::Flag(" -P ")),
@@ -88,7 +88,8 @@ pub(super) static PLACES: &[Place] = &[
     place("| sudo chpasswd", "password", How::Echo),
     place("| docker login", "password", How::Echo),
     place("login(", "password", How::Call),
-    place("connect(", "password", How::Call),
+    place("mysql_connect(", "password", How::Call),
+    place("mysqli_connect(", "password", How::Call),
     place("auth(", "password", How::Call),
     place("auth=(", "password", How::Call),
     place("auth = (", "password", How::Call),
@@ -97,7 +98,7 @@ pub(super) static PLACES: &[Place] = &[
     place("passwordauthentication(", "password", How::Call),
     place("mysqli(", "password", How::Call),
     place("pdo(", "password", How::Call),
-    place("getconnection(", "password", How::Call),
+    place("drivermanager.getconnection(", "password", How::Call),
     place("jwt.sign(", "secret", How::Argument),
     place("cookieparser(", "secret", How::Argument),
     place("analytics.load(", "key", How::Argument),
@@ -112,7 +113,7 @@ pub(super) static PLACES: &[Place] = &[
     place("sqlplus ", "password", How::Other(after_user)),
     exact("<D>", "key", shapes::xml_exponent),
     exact("\"kty\"", "key", shapes::json_key),
-    exact("kind: Secret", "secret", shapes::kubernetes),
+    exact("Secret", "secret", shapes::kubernetes),
 ];
 
 impl Place {
@@ -172,7 +173,7 @@ fn run_of_letters(text: &[u8], at: usize) -> usize {
 }
 
 fn line(text: &[u8], found: &Range<usize>) -> Option<Range<usize>> {
-    let lead = slice(text, line_start(text, found.start), found.start);
+    let lead = slice(text, line_start_within(text, found.start, 80), found.start);
     if !only(lead, SPACE) {
         return None;
     }
@@ -183,7 +184,7 @@ fn line(text: &[u8], found: &Range<usize>) -> Option<Range<usize>> {
 
 /// The word that `echo` writes to what stands at `at`.
 fn echoed(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let low = line_start(text, at).max(at.saturating_sub(200));
+    let low = line_start_within(text, at, 200);
     let start = low + memchr::memmem::rfind(slice(text, low, at), b"echo ")? + b"echo ".len();
     let range = word(text, start)?;
     let user = memchr::memchr(b':', slice(text, range.start, range.end)).map_or(0, |i| i + 1);

@@ -114,7 +114,6 @@ pub(super) static PATTERNS: &[Pattern] = &[
     word("fly", "fm1r_", TOKEN, 20, Check::Nothing),
     word("fly", "fm1a_", TOKEN, 20, Check::Nothing),
     word("fly", "fm2_", TOKEN, 20, Check::Nothing),
-    word("render", "rnd_", ALNUM, 20, Check::Random),
     word("netlify", "nfp_", ALNUM, 20, Check::Nothing),
     word("netlify", "nfc_", ALNUM, 20, Check::Random),
     any("vercel", "vercel_blob_rw_", WORD, 16),
@@ -181,7 +180,6 @@ pub(super) static PATTERNS: &[Pattern] = &[
     any("huggingface", "api_org_", ALNUM, 24),
     word("groq", "gsk_", ALNUM, 20, Check::Random),
     word("perplexity", "pplx-", ALNUM, 20, Check::Nothing),
-    word("xai", "xai-", ALNUM, 24, Check::Random),
     word("replicate", "r8_", ALNUM, 24, Check::Random),
     any("together", "tgp_v1_", URL_SAFE, 16),
     word("fireworks", "fw_", ALNUM, 20, Check::Random),
@@ -247,7 +245,6 @@ pub(super) static PATTERNS: &[Pattern] = &[
     // Work tools
     any("linear", "lin_api_", ALNUM, 20),
     any("linear", "lin_oauth_", ALNUM, 20),
-    word("notion", "ntn_", ALNUM, 24, Check::Random),
     word("notion", "secret_", ALNUM, 36, Check::Random),
     word("hubspot", "pat-na1-", HEX | DASH, 30, Check::Random),
     word("hubspot", "pat-eu1-", HEX | DASH, 30, Check::Random),
@@ -264,7 +261,6 @@ pub(super) static PATTERNS: &[Pattern] = &[
     word("adobe", "p8e-", ALNUM, 28, Check::Random),
     word("frameio", "fio-u-", URL_SAFE, 30, Check::Random),
     // Operations
-    word("databricks", "dapi", HEX | DASH, 28, Check::Random),
     word("doppler", "dp.pt.", DOTTED, 20, Check::Nothing),
     word("doppler", "dp.st.", DOTTED, 20, Check::Nothing),
     word("doppler", "dp.ct.", DOTTED, 20, Check::Nothing),
@@ -280,7 +276,6 @@ pub(super) static PATTERNS: &[Pattern] = &[
     word("vault", "hvb.", URL_SAFE, 20, Check::Nothing),
     word("vault", "hvr.", URL_SAFE, 20, Check::Nothing),
     inside("terraform", ".atlasv1.", DOTTED, 40),
-    word("pulumi", "pul-", HEX, 32, Check::Random),
     any("sentry", "sntrys_", TOKEN, 24),
     any("sentry", "sntryu_", ALNUM, 24),
     word("dynatrace", "dt0c01.", DOTTED, 24, Check::Nothing),
@@ -289,11 +284,9 @@ pub(super) static PATTERNS: &[Pattern] = &[
     word("posthog", "phx_", URL_SAFE, 24, Check::Random),
     any("onepassword", "ops_eyJ", TOKEN, 24),
     word("onepassword", "A3-", CAPS | DASH, 30, Check::Random),
-    word("infracost", "ico-", ALNUM, 28, Check::Random),
     inside("maxmind", "_mmk", WORD, 36),
     any("age", "AGE-SECRET-KEY-1", ALNUM, 16),
     word("deno", "ddp_", ALNUM, 30, Check::Random),
-    word("adafruit", "aio_", ALNUM, 24, Check::Random),
     any("jwt", "sk.eyJ", DOTTED | DOT, 24),
 ];
 
@@ -305,4 +298,11 @@ pub(super) static IN_RUNS: &[Pattern] = &[
     word("crates-io", "cio", ALNUM, 30, Check::Random),
     word("resend", "re_", WORD, 24, Check::Random),
     word("voyage", "pa-", URL_SAFE, 40, Check::Random),
+    word("infracost", "ico-", ALNUM, 28, Check::Random),
+    word("render", "rnd_", ALNUM, 20, Check::Random),
+    word("adafruit", "aio_", ALNUM, 24, Check::Random),
+    word("pulumi", "pul-", HEX, 32, Check::Random),
+    word("xai", "xai-", ALNUM, 24, Check::Random),
+    word("notion", "ntn_", ALNUM, 24, Check::Random),
+    word("databricks", "dapi", HEX | DASH, 28, Check::Random),
 ];

@@ -222,7 +222,9 @@ fn words(run: &[u8], offset: usize, hits: &mut Vec<Hit>) {
             let from = offset + start;
             hits.push(Hit { range: from..from + length, kind: Kind::Secret(kind), value: None });
         };
-        if rest.len() >= SHORTEST_WORD && matches!(rest[0], b'S' | b'A' | b'c' | b'r' | b'p') {
+        if rest.len() >= SHORTEST_WORD
+            && matches!(rest[0], b'S' | b'A' | b'a' | b'c' | b'd' | b'i' | b'n' | b'p' | b'r' | b'x')
+        {
             for pattern in IN_RUNS {
                 let prefix = pattern.prefix.len();
                 if rest.starts_with(pattern.prefix.as_bytes()) {
@@ -242,7 +244,7 @@ fn words(run: &[u8], offset: usize, hits: &mut Vec<Hit>) {
 }
 
 /// The length of the shortest token that [`IN_RUNS`] knows.
-const SHORTEST_WORD: usize = 27;
+const SHORTEST_WORD: usize = 24;
 
 fn known(text: &[u8], literal: &Literal, found: &Range<usize>) -> bool {
     !literal.whole_word || !(is_before(text, found.start, ALNUM | WIDE) || is_at(text, found.end, ALNUM | WIDE))

@@ -136,7 +136,7 @@ pub(super) fn xml_exponent(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMu
 
 /// The private part of a key in JSON, given its `"kty"`.
 pub(super) fn json_key(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Range<usize>)) {
-    const REACH: usize = 4096;
+    const REACH: usize = 2048;
     let low = found.start.saturating_sub(REACH);
     let start = memchr::memrchr(b'{', slice(text, low, found.start)).map_or(low, |i| low + i);
     let near = slice(text, found.end, text.len().min(found.end + REACH));
@@ -154,10 +154,11 @@ pub(super) fn json_key(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Ra
     }
 }
 
-/// The values of a Kubernetes secret, given its `kind: Secret`: those below `data` or `stringData`.
+/// The values of a Kubernetes secret, given the `Secret` of its `kind: Secret`: those below `data` or `stringData`.
 pub(super) fn kubernetes(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Range<usize>)) {
-    const REACH: usize = 4096;
-    if is_before(text, found.start, WORD) || !matches!(text.get(found.end), None | Some(b'\n' | b'\r')) {
+    const REACH: usize = 2048;
+    let line = slice(text, found.start.saturating_sub(6), found.start) == b"kind: ";
+    if !line || !matches!(text.get(found.end), None | Some(b'\n' | b'\r')) {
         return;
     }
     let low = found.start.saturating_sub(REACH);

@@ -279,7 +279,7 @@ fn changes(value: &[u8]) -> usize {
 /// Drawn at random beyond doubt, so that a name which is often innocent suffices: long hex, a UUID, or letters and
 /// digits well mixed.
 pub(super) fn hard_random(value: &[u8]) -> bool {
-    if !(16..=200).contains(&value.len()) || !only(value, TOKEN) || is_reference(value, Style::Quoted) {
+    if !is_token_length(value.len()) || !only(value, TOKEN) || is_reference(value, Style::Quoted) {
         return false;
     }
     let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
@@ -298,6 +298,11 @@ pub(super) fn hard_random(value: &[u8]) -> bool {
         && has(value, UPPER | LOWER)
         && entropy(value) >= 3.2
         && changes(value) >= value.len() / 5
+}
+
+/// How long a key or token may be.
+pub(super) fn is_token_length(length: usize) -> bool {
+    (16..=200).contains(&length)
 }
 
 fn is_uuid(value: &[u8]) -> bool {
