@@ -26,32 +26,34 @@ pub(super) struct Anchors {
     /// For each pair of bytes the number of its bucket; 0 is the empty one.
     bucket_of: Vec<u16>,
     buckets: Vec<Vec<Entry>>,
+    words: Vec<(Box<[u8]>, Case)>,
 }
 
 struct Entry {
     word: usize,
     /// How far into the word the pair stands.
-    offset: usize,
-    /// The first byte of the word, at hand without following the pointer.
+    offset: u32,
+    length: u32,
+    /// The first and the last byte of the word, at hand without looking the word up.
     first: u8,
-    bytes: Box<[u8]>,
-    case: Case,
+    last: u8,
 }
 
 impl Anchors {
     /// Compiles words of three bytes or more; shorter ones are passed over.
     pub(super) fn new<'w>(words: impl Iterator<Item = Word<'w>>) -> Anchors {
-        let mut anchors = Anchors { bits: Box::new([0; 1024]), bucket_of: vec![0; 1 << 16], buckets: vec![Vec::new()] };
+        let (bits, bucket_of, buckets) = (Box::new([0; 1024]), vec![0; 1 << 16], vec![Vec::new()]);
+        let mut anchors = Anchors { bits, bucket_of, buckets, words: Vec::new() };
         for (number, word) in words.enumerate() {
             let bytes = word.text.as_bytes();
-            let Some(at) = rarest(bytes) else { continue };
+            anchors.words.push((bytes.into(), word.case));
+            let Some(at) = anchors.cheapest(bytes, word.case) else { continue };
             for offset in [at, at + 1] {
                 if let Some(&[a, b]) = bytes.get(offset..offset + 2) {
+                    let (first, last) = (bytes[0], bytes[bytes.len() - 1]);
                     for pair in variants(a, b, word.case) {
-                        anchors.insert(
-                            pair,
-                            Entry { word: number, offset, first: bytes[0], bytes: bytes.into(), case: word.case },
-                        );
+                        let (offset, length) = (offset as u32, bytes.len() as u32);
+                        anchors.insert(pair, Entry { word: number, offset, length, first, last });
                     }
                 }
             }
@@ -67,6 +69,16 @@ impl Anchors {
             self.bits[index >> 6] |= 1 << (index & 63);
         }
         self.buckets[usize::from(self.bucket_of[index])].push(entry);
+    }
+
+    /// Where the three bytes start whose two pairs are the least common. Pairs that are looked for anyway cost less.
+    fn cheapest(&self, word: &[u8], case: Case) -> Option<usize> {
+        let pair = |a: u8, b: u8| {
+            let known = variants(a, b, case).iter().all(|&pair| self.bucket_of[usize::from(pair)] != 0);
+            commonness(a, b, case) * if known { 1 } else { 4 }
+        };
+        let cost = |w: &[u8]| pair(w[0], w[1]) + pair(w[1], w[2]);
+        word.windows(3).enumerate().min_by_key(|(_, w)| cost(w)).map(|(i, _)| i)
     }
 
     /// Calls `found` with the number and the place of every occurrence, overlapping ones included.
@@ -101,19 +113,21 @@ impl Anchors {
     fn look(&self, text: &[u8], at: usize, found: &mut impl FnMut(usize, Range<usize>)) {
         let pair = usize::from(u16::from_le_bytes([text[at], text[at + 1]]));
         for entry in &self.buckets[usize::from(self.bucket_of[pair])] {
-            let Some(start) = at.checked_sub(entry.offset) else {
+            let Some(start) = at.checked_sub(entry.offset as usize) else {
                 continue;
             };
-            if text.get(start).is_none_or(|b| (b ^ entry.first) & !0x20 != 0) {
-                continue;
-            }
-            let end = start + entry.bytes.len();
+            let end = start + entry.length as usize;
             let Some(there) = text.get(start..end) else {
                 continue;
             };
-            let equal = match entry.case {
-                Case::Exact => there == &*entry.bytes,
-                Case::Any => there.eq_ignore_ascii_case(&entry.bytes),
+            // Letters differ in this bit by their case only.
+            if (there[0] ^ entry.first | there[there.len() - 1] ^ entry.last) & !0x20 != 0 {
+                continue;
+            }
+            let (bytes, case) = &self.words[entry.word];
+            let equal = match case {
+                Case::Exact => there == &**bytes,
+                Case::Any => there.eq_ignore_ascii_case(bytes),
             };
             if equal {
                 found(entry.word, start..end);
@@ -122,38 +136,53 @@ impl Anchors {
     }
 }
 
-/// Where the three bytes start whose two pairs are the least common in code and prose.
-fn rarest(word: &[u8]) -> Option<usize> {
-    let pair = |a: u8, b: u8| {
-        let common = COMMON_PAIRS.iter().any(|p| p.eq_ignore_ascii_case(&[a, b]));
-        commonness(a) * commonness(b) + if common { 4000 } else { 0 }
-    };
-    let cost = |w: &[u8]| pair(w[0], w[1]) + pair(w[1], w[2]);
-    word.windows(3).enumerate().min_by_key(|(_, w)| cost(w)).map(|(i, _)| i)
-}
-
-/// Pairs more common than their bytes suggest.
+/// Pairs of bytes by how many of ten thousand in code and prose are these, in either case; each text is pairs end to end.
 #[rustfmt::skip]
-const COMMON_PAIRS: &[&[u8; 2]] = &[
-    b"ub", b"th", b"al", b"as", b"ut", b"lo", b"nd", b"us", b"io", b"er", b"in", b"re", b"on", b"an", b"st", b"en", b"te", b"ec",
-    b"co", b"pa", b"le", b"se", b"es", b"ti", b"or", b"it", b"at", b"de", b"me", b"ha", b"ea", b"ma", b"ro", b"ne", b"ve", b"li",
-    b"c_", b"b_", b"t_", b"d_", b"s_", b"e_", b"_t", b"_l", b"_p", b"_s", b"_c", b"//",
+const COMMON_PAIRS: &[(u8, &str)] = &[
+    (80, "  instont reer c, cosee te:  == at"),
+    (48, " s tpuubnsorthen//b ::esde ietle anttis n "),
+    (33, "arndittr phealraelmeanli fne uroasioedtangpeisut"),
+    (23, r#"us32e: rlosi 0rigee_paectoeat__sd  octr  "ma e d {exchla lceve_tur) ouprun_i/ tyhac_0xllfi b"#),
+    (17, "f lfac mnou3ifcaamom nrtcls_00ss _ w /ad> imrss:opfoic()nack);_cockeapulpoil__sod_"),
+    (13, "ttmpdir_ -efodffempt }tuotn_e(crid 12 muowwirn_r_bsulu_pbiyp:cncrrol htsru_adoag_mzel _uy epda->s.sysh_lizfepluef."),
+    (9, r#" *o ysfnvag of#[hi0,e,_f (_e #igupf,y_morcr(ait:bu#  'a lteemix0rygi_nier: vt(ni))p_--rg(ssp `sal_fafltct,be_dosumeqe)h bahobl :lsnf""),ab"#),
 ];
 
-/// About how many of a thousand bytes are this one, one more than that.
-fn commonness(byte: u8) -> u32 {
-    match byte {
-        b' ' => 150,
-        b'e' => 80,
-        b't' => 60,
-        b'a' | b'i' | b'n' | b'o' | b'r' | b's' => 50,
-        b'l' | b'c' | b'd' => 30,
-        b'u' | b'm' | b'p' | b'f' | b'h' | b'g' => 20,
-        b'-' | b'/' | b'_' | b'.' | b':' | b'b' | b'y' | b'0'..=b'9' => 12,
-        b'v' | b'w' | b'k' | b'x' => 8,
-        b'A'..=b'Z' => 4,
-        _ => 3,
+/// About how many of ten thousand pairs are this one.
+fn commonness(a: u8, b: u8, case: Case) -> u32 {
+    if case == Case::Exact && (a.is_ascii_uppercase() || b.is_ascii_uppercase()) {
+        return 4;
     }
+    match SHARES.get(usize::from(a) << 7 | usize::from(b)) {
+        Some(0) | None if a.is_ascii_lowercase() && b.is_ascii_lowercase() => 5,
+        Some(0) | None => 2,
+        Some(share) => u32::from(*share),
+    }
+}
+
+/// [`COMMON_PAIRS`], by their bytes.
+static SHARES: [u8; 1 << 14] = shares();
+
+const fn shares() -> [u8; 1 << 14] {
+    let mut table = [0; 1 << 14];
+    let mut row = 0;
+    while row < COMMON_PAIRS.len() {
+        let (share, pairs) = COMMON_PAIRS[row];
+        let pairs = pairs.as_bytes();
+        let mut i = 0;
+        while i + 1 < pairs.len() {
+            let firsts = [pairs[i].to_ascii_lowercase(), pairs[i].to_ascii_uppercase()];
+            let seconds = [pairs[i + 1].to_ascii_lowercase(), pairs[i + 1].to_ascii_uppercase()];
+            let mut way = 0;
+            while way < 4 {
+                table[(firsts[way & 1] as usize) << 7 | seconds[way >> 1] as usize] = share;
+                way += 1;
+            }
+            i += 2;
+        }
+        row += 1;
+    }
+    table
 }
 
 fn variants(a: u8, b: u8, case: Case) -> Vec<u16> {

@@ -111,9 +111,19 @@ pub(super) fn starts_with_ignoring_case(text: &[u8], prefix: &[u8]) -> bool {
     text.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
 }
 
+pub(super) fn ends_with_ignoring_case(text: &[u8], suffix: &[u8]) -> bool {
+    text.len().checked_sub(suffix.len()).is_some_and(|at| slice(text, at, text.len()).eq_ignore_ascii_case(suffix))
+}
+
 /// Where the line that holds `at` starts.
 pub(super) fn line_start(text: &[u8], at: usize) -> usize {
     memchr::memrchr(b'\n', slice(text, 0, at)).map_or(0, |i| i + 1)
+}
+
+/// Where the line that holds `at` starts, or a place `limit` bytes before it if that is nearer.
+pub(super) fn line_start_within(text: &[u8], at: usize, limit: usize) -> usize {
+    let low = at.saturating_sub(limit);
+    memchr::memrchr(b'\n', slice(text, low, at)).map_or(low, |i| low + i + 1)
 }
 
 /// Shannon entropy in bits per byte, of at most the first 256 bytes.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::bytes::{
-    ALNUM, DASH, DIGIT, DOT, HEX, LOWER, NUMBER, PLUS_SLASH, UNDERSCORE, UPPER, URL_SAFE, WIDE, is, is_at, is_before,
-    only, run_end, run_start, slice,
+    ALNUM, DASH, DIGIT, DOT, HEX, LOWER, NUMBER, PLUS_SLASH, UNDERSCORE, UPPER, URL_SAFE, WIDE, has, is, is_at,
+    is_before, only, run_end, run_start, slice,
 };
 use super::placeholder::{Kind, placeholder_at};
 
@@ -49,6 +49,9 @@ fn before_is(text: &[u8], at: usize, what: &[u8]) -> bool {
     slice(text, at.saturating_sub(what.len()), at) == what
 }
 
+/// Words that stand for a password and are none.
+pub(super) const SAMPLES: &[&str] = &["password", "passwd", "pass", "pwd", "pw", "secret", "token"];
+
 /// The secret part of `scheme://user:password@host`, given where the authority starts.
 pub(super) fn userinfo(text: &[u8], at: usize) -> Option<Range<usize>> {
     let limit = text.len().min(at + 512);
@@ -65,17 +68,23 @@ pub(super) fn userinfo(text: &[u8], at: usize) -> Option<Range<usize>> {
     })?;
     let info = slice(rest, 0, sign);
     let secret = match memchr::memchr(b':', info) {
+        // Some services take the token for the user, and this for the password.
+        Some(colon) if slice(info, colon + 1, sign) == b"x-oauth-basic" => 0..colon,
         Some(colon) => colon + 1..sign,
         None => 0..sign,
     };
     let value = slice(rest, secret.start, secret.end);
     let alone = secret.start == 0;
+    // A token, not the name of somebody: `ssh://ada@host`.
+    let token = value.len() >= 24 || value.len() >= 12 && has(value, DIGIT);
     let harmless = value.is_empty()
-        || alone && (value.len() < 3 || matches!(value, b"git" | b"root" | b"user" | b"username" | b"hg"))
-        || value.starts_with(b"$")
-        || value.starts_with(b"{")
-        || value.starts_with(b"%s")
-        || value.starts_with(b"***");
+        || alone && !token
+        || [&b"$"[..], b"{", b"%s", b"***"].iter().any(|mark| value.starts_with(mark))
+        || info.starts_with(b"[")
+        || info.starts_with(b"]")
+        || value.ends_with(b"]")
+        || value.ends_with(b"}")
+        || SAMPLES.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
     let range = at + secret.start..at + secret.end;
     (!harmless && placeholder_at(text, range.start) != Some(range.end)).then_some(range)
 }
@@ -176,6 +185,12 @@ fn card(text: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
     {
         return None;
     }
+    // One of several numbers: `f(5503284107318959, 446)`.
+    let listed = matches!(slice(text, end, end + 3), [b',', b' ', b'0'..=b'9' | b'-'])
+        || matches!(slice(text, start.saturating_sub(3), start), [b'0'..=b'9', b',', b' ']);
+    if listed {
+        return None;
+    }
     let groups: Vec<usize> = value.split(|b| !b.is_ascii_digit()).map(<[u8]>::len).collect();
     let grouped = matches!(groups.as_slice(), [_] | [4, 6, 4 | 5] | [4, 4, 4, 4] | [4, 4, 4, 4, 1..=3]);
     let digits: Vec<u8> = value.iter().filter(|b| b.is_ascii_digit()).map(|b| b - b'0').collect();
@@ -234,7 +249,7 @@ fn phone(text: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
         let fits = if groups.len() == 1 {
             if line_head { (11..=12).contains(&digits) } else { (10..=15).contains(&digits) }
         } else {
-            (8..=15).contains(&digits)
+            (10..=15).contains(&digits)
                 && first.len() <= 3
                 && groups.iter().skip(1).all(|g| (2..=8).contains(&g.len()))
                 && !value.windows(2).any(|w| w == b". ")

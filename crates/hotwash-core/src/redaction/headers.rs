@@ -6,6 +6,7 @@ use super::bytes::{
     ALNUM, Alphabet, DASH, DIGIT, DOT, TOKEN, URL_SAFE, entropy, has, is_before, only, run_end, slice,
     starts_with_ignoring_case,
 };
+use super::contacts::SAMPLES;
 use super::keywords::{closing_quote, run_of, run_of_not, skip_string_prefix};
 use super::placeholder::placeholder_at;
 use super::values::{Style, is_code, is_reference, is_words, weak_value};
@@ -24,8 +25,16 @@ pub(super) fn authorization(text: &[u8], at: usize) -> Option<Range<usize>> {
     let credentials = slice(text, start, end);
     let sentence = credentials.contains(&b' ') && !credentials.contains(&b'=');
     let end = if sentence { run_of_not(text, start, b" \t").min(end) } else { end };
+    // `Token token="…"`, `Digest username="…", response="…"`: what is quoted belongs to it.
+    let end = if slice(text, start, end).ends_with(b"=") && text.get(end) == Some(&b'"') {
+        let line = slice(text, end, run_of_not(text, end, b"\r\n"));
+        memchr::memrchr(b'"', line).map_or(end, |i| end + i)
+    } else {
+        end
+    };
     let credentials = slice(text, start, end);
     if credentials.len() < 6
+        || SAMPLES.iter().any(|word| credentials.eq_ignore_ascii_case(word.as_bytes()))
         || is_reference(credentials, Style::Loose)
         || placeholder_at(text, start).is_some_and(|e| e >= end)
         || is_code(credentials)
@@ -82,6 +91,7 @@ pub(super) fn user_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
     let colon = memchr::memchr(b':', slice(text, start, end))? + start;
     let password = slice(text, colon + 1, end);
     let fits = password.len() >= 3
+        && !SAMPLES.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()))
         && !only(password, DIGIT)
         && !is_reference(password, Style::Tight)
         && placeholder_at(text, colon + 1) != Some(end);

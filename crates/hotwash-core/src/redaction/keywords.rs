@@ -6,12 +6,13 @@
 use std::ops::Range;
 
 use super::bytes::{
-    DOT, LOWER, SPACE, UNDERSCORE, UPPER, URL_SAFE, WIDE, WORD, is_at, is_before, line_start, only, run_end, run_start,
-    slice, starts_with_ignoring_case,
+    ALNUM, DIGIT, DOT, LOWER, SPACE, TOKEN, UNDERSCORE, UPPER, URL_SAFE, WIDE, WORD, ends_with_ignoring_case, entropy,
+    has, is, is_at, is_before, line_start_within, only, run_end, run_start, slice, starts_with_ignoring_case,
 };
 use super::headers::{authorization, cookie, scheme, user_flag};
+use super::pairs::{argument, below, beside, plainly_random};
 use super::placeholder::placeholder_at;
-use super::values::{Style, is_reference, strong_value, weak_value};
+use super::values::{Style, hard_random, is_reference, is_token_length, password_like, strong_value, weak_value};
 
 /// A word that announces a secret.
 pub(super) struct Keyword {
@@ -31,6 +32,10 @@ pub(super) enum Weight {
     Weak,
     /// As weak, and must be a word of its own.
     WeakWord,
+    /// Innocent more often than not: a value follows if it is random beyond doubt.
+    Hard,
+    /// As hard, and only in the query of a URL.
+    Query,
     /// `Authorization`, with its schemes.
     Header,
     /// `Cookie` and `Set-Cookie`: the rest of the line.
@@ -74,6 +79,22 @@ pub(super) static KEYWORDS: &[Keyword] = &[
     keyword("authkey", "key", Weight::Weak),
     keyword("_key", "key", Weight::Weak),
     keyword("-key", "key", Weight::Weak),
+    keyword("key", "key", Weight::Hard),
+    keyword("salt", "key", Weight::Hard),
+    keyword("pepper", "key", Weight::Hard),
+    keyword("access_key_id", "key", Weight::Hard),
+    keyword("accesskeyid", "key", Weight::Hard),
+    keyword("_signature", "signature", Weight::Hard),
+    keyword("sonar.login", "token", Weight::Hard),
+    keyword("psk", "password", Weight::StrongWord),
+    keyword("appid=", "key", Weight::Query),
+    keyword("pw=", "password", Weight::StrongWord),
+    keyword("pw:", "password", Weight::StrongWord),
+    keyword("pw ", "password", Weight::StrongWord),
+    keyword("pw\"", "password", Weight::StrongWord),
+    keyword("pw'", "password", Weight::StrongWord),
+    keyword("securestring", "password", Weight::Strong),
+    keyword("securestring -string", "password", Weight::Strong),
     keyword("credential", "credential", Weight::Weak),
     keyword("credentials", "credential", Weight::Weak),
     keyword("signature=", "signature", Weight::Weak),
@@ -93,15 +114,20 @@ const NOT_A_VALUE: &[&str] = &[
     "name", "names", "id", "ids", "count", "counts", "len", "length", "type", "types", "field", "fields", "file", "path",
     "url", "uri", "policy", "limit", "limits", "usage", "expiry", "expires", "ttl", "size", "budget", "manager",
     "provider", "input", "prompt", "ref", "label", "strength", "regex", "pattern", "env", "var", "kind", "index", "hint",
-    "error", "min", "max", "used", "rate", "status", "mode", "version", "format", "class", "helper", "required", "fds", "fd",
+    "error", "min", "max", "used", "rate", "status", "mode", "version", "format", "class", "helper", "required", "fds", "fd", "mgr",
+    "userdata", "expander", "alias",
 ];
 
 /// Names that end in "key" and hold none: `cache_key`, `primary-key`.
 #[rustfmt::skip]
 const NOT_A_KEY: &[&str] = &[
-    "cache", "primary", "foreign", "sort", "partition", "public", "idempotency", "lookup", "group", "hash", "map", "dict",
-    "index", "object", "row", "column", "unique", "composite", "translation", "i18n", "query", "hot", "arrow",
+    "cache", "primary", "foreign", "sort", "partition", "public", "idempotency", "lookup", "group", "map", "dict",
+    "index", "object", "row", "column", "unique", "composite", "translation", "i18n", "query", "hot", "arrow", "shortcut",
+    "state", "reg", "sub", "root", "react",
 ];
+
+/// What stands before `pass` in names of passwords that are written as one word.
+const BEFORE_PASS: &[&str] = &["db", "user", "admin", "root", "sql", "ftp", "smtp", "mail"];
 
 /// Finds the value that the keyword at `word` announces.
 pub(super) fn value_after(text: &[u8], word: &Range<usize>, keyword: &Keyword) -> Option<Range<usize>> {
@@ -110,26 +136,35 @@ pub(super) fn value_after(text: &[u8], word: &Range<usize>, keyword: &Keyword) -
         Weight::UserFlag => return user_flag(text, word.end),
         _ => {}
     }
-    // The sign of equality belongs to the word only to make it rare.
-    let word = &(word.start..word.end - usize::from(keyword.word.ends_with('=')));
-    let ident_end = run_end(text, word.end, URL_SAFE).min(word.end + 48);
-    if !matches!(text.get(ident_end)?, b':' | b'=' | b' ' | b'\t' | b'"' | b'\'' | b'`' | b']' | b'\\' | b'>' | b'!') {
+    // What follows the word belongs to it only to make it rare, or long enough.
+    let word = &(word.start..word.end - usize::from(keyword.word.ends_with(['=', ':', ' ', '"', '\''])));
+    let ident_end = run_end(slice(text, 0, text.len().min(word.end + 48)), word.end, URL_SAFE);
+    let next = *text.get(ident_end)?;
+    if is(next, ALNUM | WIDE) || b"/;?{}%$&+~#|^@\0".contains(&next) {
         return None;
     }
     let ident_start = run_start(text, word.start, URL_SAFE | DOT | WIDE, 48);
     if !name_fits(text, word, ident_start, ident_end, keyword) {
         return None;
     }
-    let (at, spaced, tight) = separator(text, ident_start, ident_end, keyword)?;
+    let name = ident_start..ident_end;
+    let Some((at, spaced, tight)) = separator(text, ident_start, ident_end, keyword) else {
+        let header = matches!(keyword.weight, Weight::Header | Weight::Cookie);
+        return (!header).then(|| argument(text, &name, keyword).or_else(|| beside(text, &name, keyword)))?;
+    };
     match keyword.weight {
         Weight::Header => authorization(text, at),
         Weight::Cookie => cookie(text, at),
-        _ => value(text, at, ident_start, spaced, tight, keyword),
+        _ => value(text, at, ident_start, spaced, tight, keyword)
+            .or_else(|| below(text, at, keyword))
+            .or_else(|| beside(text, &name, keyword)),
     }
 }
 
 fn name_fits(text: &[u8], word: &Range<usize>, ident_start: usize, ident_end: usize, keyword: &Keyword) -> bool {
-    let own_word = matches!(keyword.weight, Weight::StrongWord | Weight::WeakWord);
+    let before = slice(text, ident_start, word.start);
+    let compound = keyword.word == "pass" && BEFORE_PASS.iter().any(|w| ends_with_ignoring_case(before, w.as_bytes()));
+    let own_word = matches!(keyword.weight, Weight::StrongWord | Weight::WeakWord) && !compound;
     if own_word && is_before(text, word.start, LOWER | WIDE) && !is_at(text, word.start, UPPER) {
         return false;
     }
@@ -137,6 +172,19 @@ fn name_fits(text: &[u8], word: &Range<usize>, ident_start: usize, ident_end: us
         return false;
     }
     let suffix = slice(text, word.end, ident_end);
+    // `needless_pass_by_value`, `RenderPassDescriptor`: to pass is what code does all the time.
+    if keyword.word == "pass" && !only(suffix, DIGIT) && !ends_with_ignoring_case(suffix, b"word") {
+        return false;
+    }
+    // A group of a regular expression: `(?P<secret>…)`.
+    if slice(text, ident_start.saturating_sub(2), ident_start) == b"P<"
+        || slice(text, ident_start.saturating_sub(2), ident_start) == b"?<"
+    {
+        return false;
+    }
+    if keyword.weight == Weight::Query && !matches!(text.get(ident_start.wrapping_sub(1)), Some(b'?' | b'&')) {
+        return false;
+    }
     let last = suffix.rsplit(|b| matches!(b, b'_' | b'-')).next().unwrap_or_default();
     let mut camel = last.len();
     while camel > 0 && last.get(camel - 1).is_some_and(u8::is_ascii_lowercase) {
@@ -156,9 +204,15 @@ fn name_fits(text: &[u8], word: &Range<usize>, ident_start: usize, ident_end: us
         }
     }
     if keyword.kind == "key" {
-        let before = slice(text, ident_start, word.start);
-        let last = before.rsplit(|b| !b.is_ascii_alphanumeric()).next().unwrap_or_default();
-        if NOT_A_KEY.iter().any(|w| last.eq_ignore_ascii_case(w.as_bytes())) {
+        let end = before.iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |i| i + 1);
+        let before = slice(before, 0, end);
+        let names_other = |w: &&str| {
+            ends_with_ignoring_case(before, w.as_bytes()) && {
+                let from = before.len() - w.len();
+                !is_before(before, from, ALNUM) || is_at(before, from, UPPER) && !is_before(before, from, UPPER)
+            }
+        };
+        if NOT_A_KEY.iter().any(names_other) {
             return false;
         }
     }
@@ -167,18 +221,24 @@ fn name_fits(text: &[u8], word: &Range<usize>, ident_start: usize, ident_end: us
 
 /// Finds what stands between name and value; gives where the value starts, and whether spaces or nothing surround it.
 fn separator(text: &[u8], ident_start: usize, ident_end: usize, keyword: &Keyword) -> Option<(usize, bool, bool)> {
-    let quote_end = run_of(text, ident_end, b"\"'`]\\", 3);
+    // `char auth[] = "…"`
+    let ident_end = ident_end + if slice(text, ident_end, ident_end + 2) == b"[]" { 2 } else { 0 };
+    let quote_end = run_of(text, ident_end, b"\"'`]\\*", 3);
     let quoted_name = quote_end > ident_end;
     let at = run_of(text, quote_end, b" \t", 24);
     let spaced = at > quote_end;
     let rest = text.get(at..)?;
     let width = match rest {
         [b'=', b'=', b'=', ..] => 3,
-        [b':' | b'=' | b'!', b'=', ..] | [b'=', b'>', ..] => 2,
+        [b':' | b'=' | b'!', b'=', ..] | [b'=', b'>', ..] | [b'<', b'-', b' ', ..]
+        // What is taken where the name has no value.
+        | [b'|', b'|', b' ', b'"' | b'\'', ..]
+        | [b'?', b'?', b' ', b'"' | b'\'', ..] => 2,
+        [b'|', b' ', ..] if spaced && plainly_random(text, at + 2) => 1,
         [b':', b':', ..] => return None,
         [b':' | b'=', ..] => 1,
         [b'>', ..] if text.get(ident_start.checked_sub(1)?) == Some(&b'<') => 1,
-        [b',', ..] if quoted_name => 1,
+        [b',', ..] if quoted_name || slice(text, 0, ident_start).ends_with(b"define(") => 1,
         [b'i', b's', b' ', ..] if spaced && !quoted_name => 3,
         _ if spaced && !quoted_name && spaces_suffice(text, ident_start, at, keyword) => 0,
         _ => return None,
@@ -190,17 +250,28 @@ fn separator(text: &[u8], ident_start: usize, ident_end: usize, keyword: &Keywor
 
 /// A flag, a `.netrc` line or SQL: `--password x`, `login a password x`, `PASSWORD 'x'`.
 fn spaces_suffice(text: &[u8], ident_start: usize, value: usize, keyword: &Keyword) -> bool {
-    if text.get(ident_start) == Some(&b'-') || keyword.word.contains(' ') {
+    if text.get(ident_start) == Some(&b'-') || keyword.word.trim_end().contains(' ') {
         return true;
     }
-    let start = line_start(text, ident_start).max(ident_start.saturating_sub(300));
+    let start = line_start_within(text, ident_start, 300);
     let before = slice(text, start, ident_start);
     if before.ends_with(b"ENV ") || before.ends_with(b"setx ") || before.ends_with(b"setenv ") {
         return true;
     }
+    // Languages that define a name without a sign in between: C, Clojure, CMake, Elixir.
+    let defined = ["#define ", "(def ", "set(", "@", ":"].iter().any(|start| before.ends_with(start.as_bytes()));
+    if defined && matches!(text.get(value..), Some([b'"' | b'\'', ..] | [b'@', b'"', ..])) {
+        return true;
+    }
     let strong = matches!(keyword.weight, Weight::Strong | Weight::StrongWord);
+    if keyword.word.len() > 3 && (strong || keyword.weight == Weight::Weak) && plainly_random(text, value) {
+        return true;
+    }
     if !strong {
         return text.get(ident_start) == Some(&b'_');
+    }
+    if text.get(value) == Some(&b'`') {
+        return closing_quote(text, value + 1, b'`').is_some_and(|end| password_like(slice(text, value + 1, end)));
     }
     // To "pass 'x'" is what prose does with arguments.
     if matches!(text.get(value), Some(b'\'' | b'"')) {
@@ -236,9 +307,13 @@ fn value(
     }
     if text.get(ident_start.wrapping_sub(1)) == Some(&b'<') && text.get(at.wrapping_sub(1)) == Some(&b'>') {
         let end = run_of_not(text, at, b"<\n");
-        return acceptable(text, at..end, Style::Quoted, keyword);
+        return (text.get(end) == Some(&b'<')).then(|| acceptable(text, at..end, Style::Quoted, keyword))?;
     }
-    let line = line_start(text, ident_start).max(ident_start.saturating_sub(300));
+    let innocent = matches!(keyword.weight, Weight::Hard | Weight::Query);
+    if innocent && !is_token_length(run_end(slice(text, 0, text.len().min(at + 201)), at, TOKEN) - at) {
+        return None;
+    }
+    let line = line_start_within(text, ident_start, 300);
     let mut lead = slice(text, line, ident_start);
     while let Some(rest) =
         lead.strip_prefix(b" ").or(lead.strip_prefix(b"\t")).or(lead.strip_prefix(b"+")).or(lead.strip_prefix(b"-"))
@@ -249,9 +324,14 @@ fn value(
         lead.is_empty() || matches!(lead, b"export " | b"set " | b"ENV " | b"ARG " | b"'" | b"\"" | b"$env:");
     let whole = run_of_not(text, at, b" \t\r\n\"'`<>");
     let ends_line = matches!(text.get(run_of(text, whole, b" \t\r", 24)), None | Some(b'\n' | b'#'));
-    let last = text.get(whole.wrapping_sub(1));
-    if first_in_line && ends_line && !matches!(last, Some(b';' | b',' | b'{' | b'(' | b')' | b'}')) {
+    let last = slice(text, whole.saturating_sub(2), whole);
+    let goes_on = matches!(last, [.., b';' | b',' | b'{' | b'(' | b')' | b'}'] | [b')', b':']);
+    if first_in_line && ends_line && !goes_on {
         return acceptable(text, at..whole, Style::Line, keyword);
+    }
+    if matches!(text.get(ident_start.wrapping_sub(1)), Some(b'?' | b'&')) && innocent {
+        let end = run_of_not(text, at, b" \t\r\n\"'`<>,;&|)}]\\#");
+        return acceptable(text, at..end, Style::Line, keyword);
     }
     let end = run_of_not(text, at, b" \t\r\n\"'`<>,;&|)}]\\");
     let style = if tight && !spaced { Style::Tight } else { Style::Loose };
@@ -281,20 +361,65 @@ fn acceptable(text: &[u8], range: Range<usize>, style: Style, keyword: &Keyword)
         return None;
     }
     // SQL quotes its strings; prose that identifies things quotes names of code.
-    if keyword.word == "identified by" && !matches!(text.get(range.start - 1), Some(b'\'' | b'"')) {
-        return None;
+    let quoted = matches!(text.get(range.start.wrapping_sub(1)), Some(b'\'' | b'"'));
+    if keyword.word == "identified by" && !quoted {
+        return (text.get(range.end) == Some(&b';') && password_like(value)).then_some(range);
     }
     // `PASS: TestLogin` is a verdict of a test runner; `DB_PASS: x7Hq…` is none.
     let bare = matches!(style, Style::Line | Style::Loose);
     if keyword.word == "pass" && bare && is_before(text, range.start, SPACE) && !is_password_name(text, range.start) {
-        return None;
+        let assigned = trimmed_before(text, range.start).ends_with(b"=");
+        return (assigned && style == Style::Line && short_name_value(value)).then_some(range);
     }
-    let weight = if listed(text, range.start, style) { Weight::Weak } else { keyword.weight };
-    let fits = match weight {
-        Weight::Strong | Weight::StrongWord => strong_value(value, style, keyword.word == "passphrase"),
+    if keyword.word.starts_with("pw") || keyword.word == "psk" {
+        return (if style == Style::Quoted { password_like(value) } else { short_name_value(value) }).then_some(range);
+    }
+    let list = listed(text, range.start, style);
+    let defined = list && is_defined(text, range.start);
+    let fits = match keyword.weight {
+        Weight::Hard | Weight::Query => {
+            let flag = style == Style::Tight && is_flag(text, range.start);
+            (flag || matches!(style, Style::Quoted | Style::Line)) && hard_random(value) || defined && is_salt(value)
+        }
+        _ if defined && is_salt(value) => true,
+        Weight::Strong | Weight::StrongWord if !list || defined => {
+            strong_value(value, style, keyword.word == "passphrase")
+        }
         _ => weak_value(value, style),
     };
     fits.then_some(range)
+}
+
+/// A value behind a name as short as `pw`, where code has much else.
+fn short_name_value(value: &[u8]) -> bool {
+    let name = value.windows(3).any(|w| w[0].is_ascii_lowercase() && w[1] == b'_' && w[2].is_ascii_lowercase());
+    password_like(value)
+        && !name
+        && !value.iter().any(|b| b"()[].:/<>,;".contains(b))
+        && !value.starts_with(b"0x")
+        && entropy(value) >= 2.5
+}
+
+/// Whether the value is that of a flag: `--key=…`, `-Dsonar.login=…`.
+fn is_flag(text: &[u8], value: usize) -> bool {
+    let start = run_start(text, value.saturating_sub(1), URL_SAFE | DOT, 48);
+    text.get(start) == Some(&b'-') && is_before(text, start, SPACE)
+}
+
+/// The bytes before a place, without the spaces at their end.
+fn trimmed_before(text: &[u8], at: usize) -> &[u8] {
+    slice(text, at.saturating_sub(24), at).trim_ascii_end()
+}
+
+/// Whether name and value are the arguments of PHP's `define`.
+fn is_defined(text: &[u8], value: usize) -> bool {
+    let before = slice(text, line_start_within(text, value, 80), value);
+    starts_with_ignoring_case(before.trim_ascii_start(), b"define(")
+}
+
+/// The sixty-four signs that are drawn for `wp-config.php`.
+fn is_salt(value: &[u8]) -> bool {
+    (60..=68).contains(&value.len()) && entropy(value) >= 4.5 && has(value, DIGIT)
 }
 
 /// Whether the name before a value has more to it than the word `pass`, as `db_pass` and `--admin-pass` have.
@@ -307,11 +432,17 @@ fn is_password_name(text: &[u8], value: usize) -> bool {
     name.len() > 5
         && name.rsplit(|b| matches!(b, b'_' | b'-')).next().is_some_and(|last| last.eq_ignore_ascii_case(b"pass"))
         || name.ends_with(b"Pass")
+        || ends_with_ignoring_case(name, b"pass")
+            && BEFORE_PASS.iter().any(|w| ends_with_ignoring_case(slice(name, 0, name.len() - 4), w.as_bytes()))
 }
 
 /// Whether a comma stands between name and value: `("password", "x")`, but also `["password", "username"]`.
 fn listed(text: &[u8], value: usize, style: Style) -> bool {
     let mut at = value.saturating_sub(usize::from(style == Style::Quoted));
+    // The prefix of a string: `("X-Secret", b"x")`.
+    if style == Style::Quoted && is_before(text, at, LOWER) && is_before(text, at - 1, SPACE) {
+        at -= 1;
+    }
     while is_before(text, at, SPACE) {
         at -= 1;
     }
@@ -357,8 +488,13 @@ fn skip_scheme(text: &[u8], at: usize) -> usize {
     at
 }
 
-/// `b"…"`, `r"…"`, `f'…'`, `String::from("…")`.
+/// `b"…"`, `r"…"`, `f'…'`, `@"…"`, `[]byte("…")`, `String::from("…")`.
 pub(super) fn skip_string_prefix(text: &[u8], at: usize) -> usize {
+    for prefix in ["@\"", "[]byte(\"", "[]byte(`"] {
+        if starts_with_ignoring_case(slice(text, at, text.len()), prefix.as_bytes()) {
+            return at + prefix.len() - 1;
+        }
+    }
     let end = run_end(text, at, WORD).min(at + 32);
     match text.get(end) {
         Some(b'"' | b'\'') if end - at <= 2 => end,
@@ -380,6 +516,11 @@ pub(super) fn skip_string_prefix(text: &[u8], at: usize) -> usize {
                 b"require",
                 b"split",
                 b"strip",
+                b"Field",
+                b"Identifier",
+                b"consume",
+                b"::w!",
+                b"::s!",
             ];
             let literal = text.get(call) == Some(&b'(') && matches!(text.get(call + 1), Some(b'"' | b'\''));
             if literal && call - at < 40 && !reads.iter().any(|r| memchr::memmem::find(name, r).is_some()) {

@@ -5,7 +5,8 @@
 //!
 //! A text is scanned as it stands and once more for each disguise it wears: invisible characters, percent
 //! escapes, JSON escapes, base64. A scan is one pass over all anchors (`anchors.rs`) with a small hand-written
-//! test at each hit (`providers.rs` for tokens that name their maker, `keywords.rs` and `headers.rs` for values behind a word, `contacts.rs`, `paths.rs`).
+//! test at each hit (`providers.rs` for tokens that name their maker, `keywords.rs` and `headers.rs` for values behind a word, `pairs.rs` for
+//! values apart from their name, `places.rs` for commands and calls, `contacts.rs`, `paths.rs`) and one look at long runs (`shapes.rs`).
 //! What comes out is scanned again until nothing is found, so redacting twice changes nothing by construction; text that
 //! does not come to rest is withheld as a whole.
 
@@ -18,11 +19,14 @@ mod contacts;
 mod facts;
 mod headers;
 mod keywords;
+mod pairs;
 mod paths;
 mod placeholder;
+mod places;
 mod providers;
 mod rules;
 mod scan;
+mod shapes;
 #[cfg(test)]
 mod tests;
 mod values;

@@ -57,8 +57,22 @@ impl Kind {
 }
 
 /// Kinds that no table names.
-pub(super) const OTHER_KINDS: &[&str] =
-    &["pem", "jwt", "env", "url", "twilio", "telegram", "mailchimp", "path", "unstable", "putty"];
+pub(super) const OTHER_KINDS: &[&str] = &[
+    "pem",
+    "jwt",
+    "env",
+    "url",
+    "twilio",
+    "telegram",
+    "mailchimp",
+    "path",
+    "unstable",
+    "putty",
+    "asana",
+    "airtable",
+    "recaptcha",
+    "dropbox",
+];
 
 /// The placeholder for a value.
 pub(super) fn placeholder(kind: Kind, value: &[u8], key: &[u8; 32]) -> String {

@@ -11,6 +11,7 @@ use super::facts::Vocabulary;
 use super::keywords::{KEYWORDS, Keyword};
 use super::paths::HOME_ANCHORS;
 use super::placeholder::Kind;
+use super::places::{PLACES, Place};
 use super::providers::{PATTERNS, Pattern};
 
 /// What is known of the machine that the text comes from. The caller finds out; nothing here reads the environment.
@@ -48,6 +49,7 @@ pub struct Rules {
 pub(super) enum Anchor {
     Provider(&'static Pattern),
     Keyword(&'static Keyword),
+    Place(&'static Place),
     Pem,
     Putty,
     Jwt,
@@ -95,6 +97,9 @@ impl Rules {
         }
         for keyword in KEYWORDS {
             add(keyword.word, Case::Any, Anchor::Keyword(keyword));
+        }
+        for place in PLACES {
+            add(place.anchor, place.case, Anchor::Place(place));
         }
         for anchor in HOME_ANCHORS {
             add(anchor, Case::Any, Anchor::Home);

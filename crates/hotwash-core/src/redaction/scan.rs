@@ -10,7 +10,7 @@ use super::bytes::{
 use super::placeholder::{Kind, inside_placeholder, placeholder_at};
 use super::providers::{IN_RUNS, Left, Pattern};
 use super::rules::{Anchor, Literal, Rules};
-use super::{base64, contacts, keywords, paths};
+use super::{base64, contacts, keywords, paths, places, shapes};
 
 /// Something private, where it stands, and the value that its placeholder is made from.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub(super) fn scan(text: &str, rules: &Rules) -> Vec<Hit> {
     base64::runs(bytes, |range| {
         let run = slice(bytes, range.start, range.end);
         words(run, range.start, &mut hits);
+        let shape = shapes::find(bytes, &range);
+        hits.extend(shape.map(|(range, kind)| Hit { range, kind: Kind::Secret(kind), value: None }));
         let mut inner: Option<Hit> = None;
         base64::readable(run, |decoded| {
             if inner.is_none() {
@@ -89,11 +91,23 @@ impl Scanner<'_> {
     fn at(&mut self, anchor: &Anchor, found: Range<usize>) {
         let text = self.text;
         let hit = match anchor {
-            Anchor::Provider(pattern) => self.provider(pattern, found).map(|r| (r, Kind::Secret(pattern.kind))),
+            Anchor::Provider(pattern) => self.provider(pattern, found).map(|r| {
+                if pattern.kind == "aws" {
+                    let secret = places::aws_secret(text, &r);
+                    self.hits.extend(secret.map(|range| Hit { range, kind: Kind::Secret("aws"), value: None }));
+                }
+                (r, Kind::Secret(pattern.kind))
+            }),
+            Anchor::Place(place) => {
+                place.find(text, &found, &mut |range| {
+                    self.hits.push(Hit { range, kind: Kind::Secret(place.kind), value: None });
+                });
+                None
+            }
             Anchor::Literal(literal) => known(text, literal, &found).then_some((found, literal.kind)),
             _ if found.start < self.done => None,
             Anchor::Keyword(keyword) => keywords::value_after(text, &found, keyword).map(|range| {
-                self.done = range.end;
+                self.done = self.done.max(range.end);
                 (range, Kind::Secret(keyword.kind))
             }),
             Anchor::Pem => pem(text, found).map(|range| {
@@ -140,7 +154,8 @@ impl Scanner<'_> {
             Left::Inside => (end - start, start),
             _ => (end - found.end, found.end),
         };
-        (body >= pattern.min && pattern.check.holds(slice(text, from, end))).then_some(start..end)
+        let value = slice(text, from, end);
+        (body >= pattern.min && pattern.check.holds(value) && !is_dummy(value)).then_some(start..end)
     }
 
     /// Two or three parts of base64 with dots between them, the first of which is a JSON object.
@@ -161,12 +176,17 @@ impl Scanner<'_> {
     }
 }
 
+/// `xxxxxxxx` in the place of a token.
+fn is_dummy(value: &[u8]) -> bool {
+    value.iter().all(|b| matches!(b, b'x' | b'X' | b'*' | b'.' | b'-'))
+}
+
 /// The private key that starts here, up to its end or, where that is missing, to the end of the text.
 fn pem(text: &[u8], found: Range<usize>) -> Option<Range<usize>> {
     let label_end =
         run_end(text, found.end, ALNUM | super::bytes::SPACE | super::bytes::UNDERSCORE).min(found.end + 64);
     let label = slice(text, found.end, label_end);
-    memmem::find(label, b"PRIVATE")?;
+    memmem::find(label, b"PRIVATE").or_else(|| memmem::find(label, b"OpenVPN Static key"))?;
     let rest = slice(text, label_end, text.len());
     if let Some(end) = memmem::find(rest, b"-----END ") {
         let close = label_end + end + b"-----END ".len();
@@ -202,7 +222,9 @@ fn words(run: &[u8], offset: usize, hits: &mut Vec<Hit>) {
             let from = offset + start;
             hits.push(Hit { range: from..from + length, kind: Kind::Secret(kind), value: None });
         };
-        if rest.len() >= SHORTEST_WORD && matches!(rest[0], b'S' | b'A' | b'c' | b'r' | b'p') {
+        if rest.len() >= SHORTEST_WORD
+            && matches!(rest[0], b'S' | b'A' | b'a' | b'c' | b'd' | b'i' | b'n' | b'p' | b'r' | b'x')
+        {
             for pattern in IN_RUNS {
                 let prefix = pattern.prefix.len();
                 if rest.starts_with(pattern.prefix.as_bytes()) {
@@ -222,7 +244,7 @@ fn words(run: &[u8], offset: usize, hits: &mut Vec<Hit>) {
 }
 
 /// The length of the shortest token that [`IN_RUNS`] knows.
-const SHORTEST_WORD: usize = 27;
+const SHORTEST_WORD: usize = 24;
 
 fn known(text: &[u8], literal: &Literal, found: &Range<usize>) -> bool {
     !literal.whole_word || !(is_before(text, found.start, ALNUM | WIDE) || is_at(text, found.end, ALNUM | WIDE))

@@ -31,12 +31,16 @@ pub(super) fn is_reference(value: &[u8], style: Style) -> bool {
     {
         return true;
     }
-    if value.starts_with(b"{{")
-        || value.starts_with(b"%(")
-        || value == b"%s"
-        || value.starts_with(b"#{")
-        || value.starts_with(b"${{")
+    if [&b"{{"[..], b"%(", b"%s", b"#{", b"${{", b"!vault"].iter().any(|mark| value.starts_with(mark)) {
+        return true;
+    }
+    // `%DB_PASS%`, and what a field of a format string or a list leaves when it is cut: `{password!r`, `[0x42u8`.
+    if first == b'%' && value.len() > 2 && value.ends_with(b"%")
+        || style != Style::Quoted && matches!(first, b'{' | b'[')
     {
+        return true;
+    }
+    if is_hash(value) || PUBLIC_KEYS.iter().any(|mark| value.starts_with(mark)) {
         return true;
     }
     // `{name}` of a format string, `4097u32`, `*const u8`.
@@ -59,8 +63,27 @@ pub(super) fn is_reference(value: &[u8], style: Style) -> bool {
     STOP.iter().any(|w| value.eq_ignore_ascii_case(w.as_bytes()))
 }
 
-/// A number with its type: `4097u32`, `1_000i64`.
+/// What a password was made into: it says nothing of the password.
+fn is_hash(value: &[u8]) -> bool {
+    [&b"$2a$"[..], b"$2b$", b"$2y$", b"$argon2", b"$5$", b"$6$", b"$1$", b"pbkdf2_"]
+        .iter()
+        .any(|mark| value.starts_with(mark))
+}
+
+/// How public keys begin: those of `ssh`, and those in DER.
+const PUBLIC_KEYS: &[&[u8]] =
+    &[b"AAAAB3NzaC1", b"AAAAC3NzaC1", b"AAAAE2VjZHNh", b"MFkwEwYHKoZIzj0C", b"MIIBIjANBgkqhkiG9w0B", b"MCowBQYDK2Vw"];
+
+/// A number, with its type or without: `4097u32`, `-1_000i64`, `0x8004_u32`, `1.3.132.1`.
 fn is_number(value: &[u8]) -> bool {
+    let value = value.strip_prefix(b"-").unwrap_or(value);
+    if let Some(digits) = value.strip_prefix(b"0x") {
+        let digits = digits.strip_suffix(b"_u32").or(digits.strip_suffix(b"_u64")).unwrap_or(digits);
+        return digits.len() <= 8 && only(digits, HEX);
+    }
+    if only(value, DIGIT | DOT) && memchr::memchr_iter(b'.', value).count() > 1 {
+        return true;
+    }
     let kind = value.iter().position(|b| matches!(b, b'u' | b'i' | b'f')).unwrap_or(value.len());
     let (number, kind) = value.split_at(kind);
     !number.is_empty()
@@ -70,6 +93,9 @@ fn is_number(value: &[u8]) -> bool {
 
 pub(super) fn strong_value(value: &[u8], style: Style, spaces_allowed: bool) -> bool {
     let letters_only = only(value, UPPER | LOWER | WIDE);
+    if style == Style::Loose && is_constant(value) || is_camel(value) && value.len() >= 16 {
+        return false;
+    }
     let wordy = only(value, UPPER | LOWER | WIDE | SPACE | DOT | DASH | UNDERSCORE)
         || value.iter().all(|b| b.is_ascii_alphabetic() || b" .,:'!?-_/()".contains(b));
     if wordy && mentions_keyword(value) {
@@ -120,6 +146,14 @@ pub(super) fn weak_value(value: &[u8], style: Style) -> bool {
     if !has(value, UPPER | LOWER) || is_code(value) || is_words(value) || mentions_keyword(value) {
         return false;
     }
+    if is_camel(value)
+        || style == Style::Loose && is_constant(value)
+        || style != Style::Quoted && is_dotted_name(value)
+        || value.contains(&b'{')
+        || memchr::memmem::find(value, b"\\\\").is_some()
+    {
+        return false;
+    }
     if value.starts_with(b"/") && memchr::memchr_iter(b'/', value).count() > 1 && !has(value, DIGIT)
         || value.starts_with(b"./")
         || value.starts_with(b"http")
@@ -150,8 +184,7 @@ pub(super) fn is_code(value: &[u8]) -> bool {
         return true;
     }
     if value.starts_with(b"&") && only(value.get(1..).unwrap_or_default(), WORD)
-        || value.starts_with(b"process.env")
-        || value.starts_with(b"os.environ")
+        || [&b"process.env"[..], b"os.environ", b"self.", b"this."].iter().any(|start| value.starts_with(start))
     {
         return true;
     }
@@ -186,23 +219,124 @@ pub(super) fn is_words(value: &[u8]) -> bool {
                 || only(p, UPPER)
                 || only(p, DIGIT)
                 || (p.len() <= 3 && only(p, LOWER | DIGIT))
-                || (p.len() <= 12
-                    && p.first().is_some_and(u8::is_ascii_uppercase)
-                    && only(p.get(1..).unwrap_or_default(), LOWER))
+                || (p.len() <= 20
+                    && only(p, UPPER | LOWER)
+                    && p.iter().filter(|b| b.is_ascii_uppercase()).count() * 3 <= p.len())
         })
         && value.split(|b| b"-_./:".contains(b)).any(|p| p.len() >= 3 && only(p, UPPER | LOWER))
         || only(value, DIGIT | DASH | DOT)
 }
 
-/// A word without its number: `SOCKS5`, `utf8`.
+/// A word without its number: `SOCKS5`, `utf8`, `x25519`.
 fn numbered(word: &[u8]) -> &[u8] {
     let digits = word.iter().rev().take_while(|b| b.is_ascii_digit()).count();
-    if digits <= 2 && word.len() > digits + 2 { slice(word, 0, word.len() - digits) } else { word }
+    let short = digits <= 2 && word.len() > digits + 2;
+    let algorithm = (3..=5).contains(&digits) && (1..=8).contains(&(word.len() - digits));
+    if short || algorithm { slice(word, 0, word.len() - digits) } else { word }
+}
+
+/// The name of a constant: `DOT11_AUTH_CIPHER_PAIR`.
+fn is_constant(value: &[u8]) -> bool {
+    let name = value.strip_suffix(b",").unwrap_or(value);
+    name.contains(&b'_') && only(name, UPPER | DIGIT | UNDERSCORE) && has(name, UPPER)
+}
+
+/// A path through names, some of which have digits: `ed25519.Ed25519PrivateKey`.
+fn is_dotted_name(value: &[u8]) -> bool {
+    let name = |part: &[u8]| {
+        let digits = part.iter().filter(|b| b.is_ascii_digit()).count();
+        part.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
+            && only(part, WORD)
+            && (is_constant(part)
+                || digits <= 6 && changes(part) * 2 <= part.len()
+                || digits <= 2 && part.len() <= 16 && changes(part) * 3 <= part.len() * 2)
+    };
+    value.contains(&b'.') && value.split(|&b| b == b'.').all(name)
+}
+
+/// Words run together: few capitals, fewer digits, and long stretches of small letters.
+pub(super) fn is_camel(value: &[u8]) -> bool {
+    let count = |alphabet| value.iter().filter(|&&b| super::bytes::is(b, alphabet)).count();
+    only(value, ALNUM)
+        && has(value, LOWER)
+        && has(value, UPPER)
+        && count(UPPER) * 3 <= value.len()
+        && (count(DIGIT) == 0
+            || count(DIGIT) <= 2 && count(UPPER) * 4 <= value.len() && changes(value) * 5 <= value.len() * 2)
+        && changes(value) * 2 <= value.len()
+}
+
+/// How often the kind of letter changes from one byte to the next.
+fn changes(value: &[u8]) -> usize {
+    value
+        .windows(2)
+        .filter(|w| {
+            w[0].is_ascii_digit() != w[1].is_ascii_digit() || w[0].is_ascii_uppercase() != w[1].is_ascii_uppercase()
+        })
+        .count()
+}
+
+/// Drawn at random beyond doubt, so that a name which is often innocent suffices: long hex, a UUID, or letters and
+/// digits well mixed.
+pub(super) fn hard_random(value: &[u8]) -> bool {
+    if !is_token_length(value.len()) || !only(value, TOKEN) || is_reference(value, Style::Quoted) {
+        return false;
+    }
+    let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
+    let one_case = !(has(value, UPPER) && has(value, LOWER));
+    if only(value, HEX) && one_case && value.len() >= 24 {
+        return digits >= 4 && entropy(value) >= 3.0;
+    }
+    if is_uuid(value) {
+        return true;
+    }
+    !is_words(value)
+        && !is_camel(value)
+        && !is_dotted_name(value)
+        && digits
+            >= if one_case { 3 } else { 2 - usize::from(value.len() >= 20 && changes(value) * 5 >= value.len() * 2) }
+        && has(value, UPPER | LOWER)
+        && entropy(value) >= 3.2
+        && changes(value) >= value.len() / 5
+}
+
+/// How long a key or token may be.
+pub(super) fn is_token_length(length: usize) -> bool {
+    (16..=200).contains(&length)
+}
+
+fn is_uuid(value: &[u8]) -> bool {
+    value.len() == 36
+        && value
+            .iter()
+            .enumerate()
+            .all(|(i, b)| if matches!(i, 8 | 13 | 18 | 23) { *b == b'-' } else { b.is_ascii_hexdigit() })
+        && entropy(value) >= 2.5
+}
+
+/// What people and machines set as passwords, as far as it can be told from words and names: a letter, and a digit or a
+/// sign that names do not have.
+pub(super) fn password_like(value: &[u8]) -> bool {
+    let begins_reference = matches!(value.first(), Some(b'$' | b'<' | b'{' | b'%' | b'*' | b'&' | b'-'));
+    let letter = has(value, UPPER | LOWER);
+    let digit = has(value, DIGIT);
+    let sign = value.iter().any(|b| b"!@#^*~".contains(b));
+    (5..=80).contains(&value.len())
+        && !begins_reference
+        && letter
+        && (digit || sign)
+        && value.iter().all(|b| b.is_ascii_graphic() && !b"{}<>\"'`".contains(b))
+        && !is_reference(value, Style::Quoted)
+        && !is_code(value)
+        && !is_words(value)
+        && !mentions_keyword(value)
+        && memchr::memmem::find(value, b"://").is_none()
 }
 
 /// A name or a label that has the keyword in it: `user_password`, `New password`.
 pub(super) fn mentions_keyword(value: &[u8]) -> bool {
-    const WORDS: &[&str] = &["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "credential"];
+    const WORDS: &[&str] =
+        &["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "credential", "passphrase"];
     value.len() <= 64
         && only(value, ALNUM | DASH | DOT | SPACE | UNDERSCORE | PLUS_SLASH)
         && value.iter().filter(|b| b.is_ascii_digit()).count() <= 2
@@ -216,5 +350,6 @@ const STOP: &[&str] = &[
     "null", "none", "nil", "true", "false", "undefined", "required", "optional", "hidden", "redacted", "masked", "omitted",
     "removed", "empty", "unset", "default", "unknown", "yes", "inherit", "secretstr", "self", "this", "option", "value",
     "field", "input", "prompt", "prompts", "stdin", "missing", "invalid", "incorrect", "wrong", "expired", "reset", "reset.",
+    "changeme", "change_me", "change-me", "placeholder", "example", "name", "auth", "userdata", "unspecified",
     "protected", "manager", "your", "must", "should", "cannot", "authentication", "rotation", "[redacted]", "the", "and",
 ];

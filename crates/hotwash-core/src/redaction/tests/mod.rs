@@ -1,6 +1,7 @@
 //! Nothing planted gets out, nothing innocent is harmed. Every secret here is put together at run time, so that no
 //! scanner trips over this repository.
 
+mod forms;
 mod innocent;
 mod planted;
 mod properties;

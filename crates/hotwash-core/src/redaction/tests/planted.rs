@@ -45,6 +45,8 @@ fn tokens() -> Vec<Plant> {
         token(&["A", "3-"], CAPITALS, 33), token(&["p8", "e-"], HEXES, 32), token(&["cm", "Vmd"], LETTERS, 59), token(&["v1.", "0-"], HEXES, 170), token(&["FLW", "SECK_TEST-"], HEXES, 32), token(&["fio-", "u-"], LETTERS, 64),
         token(&["ic", "o-"], LETTERS, 32), token(&["AP", "I-"], CAPITALS, 26), token(&["sha", "256~"], LETTERS, 43), token(&["rzp", "_live_"], LETTERS, 14), token(&["sg", "p_"], HEXES, 57), token(&["AT", "TA"], HEXES, 64),
         token(&["access", "-sandbox-"], HEXES, 36), token(&["wa", "ka_"], HEXES, 36), token(&["s", "k_"], HEXES, 48), token(&["dG", "9rO"], LETTERS, 54),
+        token(&["amzn", ".mws."], HEXES, 36), token(&["GOO", "G1E"], CAPITALS, 55), token(&["EA", "AA"], LETTERS, 60), token(&["pat-", "na1-"], HEXES, 36),
+        token(&["hooks.zapier", ".com/hooks/catch/1/"], LETTERS, 30), token(&["loggly", ".com/inputs/"], HEXES, 36), token(&["AAAAbcdefgh", ":APA91b"], LETTERS, 134),
         token(&["hooks.slack", ".com/services/T0"], LETTERS, 40), token(&["access_token", "$production$"], LETTERS, 50), Plant { name: "env".into(), text: env_secret(), secret: env_secret() },
     ]
 }

@@ -54,6 +54,17 @@ fn text_made_of_anchors_takes_no_longer_than_its_length() {
         "%41",
         "AAAA",
         "+1 ",
+        "kind: Secret\ndata:\n  a: YWRtaW4tbW9kZQ==\n",
+        "\"kty\"",
+        "apikey ",
+        "key=",
+        "login(\"a\", ",
+        "name=\"password\" ",
+        "variable \"password\" {",
+        "echo a | sudo -S ",
+        "mysql ",
+        "password: ",
+        "seed=",
     ] {
         let text = piece.repeat(200_000 / piece.len());
         let start = std::time::Instant::now();
