@@ -1,6 +1,7 @@
 //! Made-up words, code, ids and times.
 
 use crate::chance::Rng;
+use hotwash_core::sessions::Timestamp;
 use std::fmt::Write as _;
 
 pub(crate) const DAY_MS: u64 = 86_400_000;
@@ -146,22 +147,5 @@ pub(crate) fn service_id(prefix: &str, rng: &mut Rng) -> String {
 
 /// `2026-11-14T23:59:59.000Z`.
 pub(crate) fn iso(ms: u64) -> String {
-    let (days, of_day) = ((ms / DAY_MS) as i64, ms % DAY_MS);
-    // Days to a civil date, after Howard Hinnant.
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let doe = z.rem_euclid(146_097);
-    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let day = doy - (153 * mp + 2) / 5 + 1;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 };
-    let year = yoe + era * 400 + i64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
-        of_day / 3_600_000,
-        of_day / 60_000 % 60,
-        of_day / 1_000 % 60,
-        of_day % 1_000
-    )
+    Timestamp(ms as i64).to_string()
 }
