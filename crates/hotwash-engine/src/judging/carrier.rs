@@ -183,19 +183,20 @@ impl<'s, 'w> Carrier<'s, 'w> {
 
     /// Keeps the answers that have come in. What they came to can be worked out again, so it may wait for company.
     pub(super) fn keep_answers(&mut self) -> Result<(), StoreError> {
+        if self.judgements.len() >= TOGETHER { self.keep() } else { self.keep_fresh() }
+    }
+
+    fn keep_fresh(&mut self) -> Result<(), StoreError> {
         if !self.fresh.is_empty() {
             self.store.put_answers(&self.fresh)?;
             self.fresh.clear();
         }
-        if self.judgements.len() >= TOGETHER { self.keep() } else { Ok(()) }
+        Ok(())
     }
 
     /// Keeps all that has come in.
     pub(super) fn keep(&mut self) -> Result<(), StoreError> {
-        if !self.fresh.is_empty() {
-            self.store.put_answers(&self.fresh)?;
-            self.fresh.clear();
-        }
+        self.keep_fresh()?;
         if !self.judgements.is_empty() {
             self.store.put_judgements(&self.judgements)?;
             self.judgements.clear();

@@ -29,26 +29,20 @@ enum Extent {
 impl Extent {
     /// The columns of a row, in the order in which [`Store::row`] reads them; `?1` is the grades' origin, `?2` the
     /// outcomes'.
-    fn select(self) -> &'static str {
-        macro_rules! select {
-            ($columns:literal, $joins:literal) => {
-                concat!(
-                    "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms, s.to_ms,
-                        s.open, g.overall, g.readings, ",
-                    $columns,
-                    " FROM sessions s LEFT JOIN grades g ON g.origin = ?1 AND g.session = s.id ",
-                    $joins
-                )
-            };
-        }
-        match self {
-            Extent::Listed => select!("NULL, NULL, NULL, NULL, NULL", ""),
-            Extent::Facts => select!("s.summary, s.facts, s.progress, NULL, NULL", ""),
-            Extent::Whole => select!(
+    fn select(self) -> String {
+        let (columns, joins) = match self {
+            Extent::Listed => ("NULL, NULL, NULL, NULL, NULL", ""),
+            Extent::Facts => ("s.summary, s.facts, s.progress, NULL, NULL", ""),
+            Extent::Whole => (
                 "s.summary, s.facts, s.progress, o.detail, r.detail",
-                "LEFT JOIN outcomes o ON o.origin = ?2 AND o.session = s.id LEFT JOIN rework r ON r.session = s.id"
+                "LEFT JOIN outcomes o ON o.origin = ?2 AND o.session = s.id LEFT JOIN rework r ON r.session = s.id",
             ),
-        }
+        };
+        format!(
+            "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms, s.to_ms, s.open,
+                g.overall, g.readings, {columns}
+             FROM sessions s LEFT JOIN grades g ON g.origin = ?1 AND g.session = s.id {joins}"
+        )
     }
 }
 
