@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::anchors::Case;
 use super::bytes::{
-    ALNUM, DIGIT, LOWER, SPACE, UPPER, URL_SAFE, WORD, entropy, has, is_before, line_start_within, only, run_start,
-    slice,
+    ALNUM, BASE64, DIGIT, DOT, LOWER, SPACE, UPPER, URL_SAFE, WORD, entropy, has, is_before, line_start_within, only,
+    run_end, run_start, slice,
 };
 use super::keywords::{closing_quote, run_of, run_of_not, skip_string_prefix};
 use super::placeholder::placeholder_at;
@@ -155,8 +155,9 @@ fn random(text: &[u8], range: &Range<usize>) -> bool {
 
 /// Where the flag of a command ends, in the same line and command.
 fn flagged(text: &[u8], found: &Range<usize>, flag: &str) -> Option<usize> {
+    // The rest of the command's name may follow: `mysqldump`.
     let command = !is_before(text, found.start, WORD)
-        && matches!(text.get(run_of_letters(text, found.end)), Some(b' ' | b'"' | b'\\'))
+        && matches!(text.get(run_end(text, found.end, LOWER)), Some(b' ' | b'"' | b'\\'))
         || is_before(text, found.end, SPACE)
         || text.get(found.start) == Some(&b'/');
     if !command {
@@ -165,11 +166,6 @@ fn flagged(text: &[u8], found: &Range<usize>, flag: &str) -> Option<usize> {
     let from = found.end - usize::from(is_before(text, found.end, SPACE));
     let end = run_of_not(text, from, b"\n|;").min(from + 120);
     memchr::memmem::find(slice(text, from, end), flag.as_bytes()).map(|i| from + i + flag.len())
-}
-
-/// `mysqldump`, `mongosh`: the rest of the command's name.
-fn run_of_letters(text: &[u8], at: usize) -> usize {
-    super::bytes::run_end(text, at, LOWER)
 }
 
 fn line(text: &[u8], found: &Range<usize>) -> Option<Range<usize>> {
@@ -227,7 +223,7 @@ fn call(text: &[u8], at: usize) -> Option<Range<usize>> {
         && (password_like(value) || hard_random(value))
         && entropy(value) >= 2.5
         && !value.iter().any(|b| b"/:".contains(b))
-        && !(value.contains(&b'.') && only(value, ALNUM | super::bytes::DOT));
+        && !(value.contains(&b'.') && only(value, ALNUM | DOT));
     fits.then_some(range)
 }
 
@@ -243,7 +239,7 @@ fn before_at(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Range<usize>
 
 /// `user/password@host`
 fn after_user(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Range<usize>)) {
-    let slash = super::bytes::run_end(text, found.end, URL_SAFE);
+    let slash = run_end(text, found.end, URL_SAFE);
     let end = run_of_not(text, slash + 1, b" \t\r\n\"'`@/");
     if slash > found.end && text.get(slash) == Some(&b'/') && text.get(end) == Some(&b'@') {
         offer(text, slash + 1..end, hit);
@@ -261,7 +257,7 @@ fn offer(text: &[u8], range: Range<usize>, hit: &mut dyn FnMut(Range<usize>)) {
 pub(super) fn aws_secret(text: &[u8], id: &Range<usize>) -> Option<Range<usize>> {
     let near = slice(text, id.end, text.len().min(id.end + 60));
     let open = near.iter().enumerate().filter(|(_, b)| matches!(b, b'"' | b'\'')).map(|(i, _)| id.end + i + 1);
-    open.map(|start| start..super::bytes::run_end(text, start, super::bytes::BASE64)).find(|r| {
+    open.map(|start| start..run_end(text, start, BASE64)).find(|r| {
         r.len() == 40 && hard_random(slice(text, r.start, r.end)) && run_start(text, r.start, ALNUM, 1) == r.start
     })
 }
