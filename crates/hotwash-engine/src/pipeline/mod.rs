@@ -17,7 +17,7 @@ use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::stores::{Archived, Entry, FileState, Joined, Role, Stamp, Store, StoreError};
+use crate::stores::{Archived, Entry, FileState, JoinedRows, Role, Rows, Stamp, Store, StoreError};
 use entry::entry;
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
@@ -38,6 +38,8 @@ use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 const WAITING: usize = 32;
 /// How many transcripts are kept in one go.
 const BATCH: usize = 128;
+/// After how many the log of the store is emptied.
+const IN_LOG: usize = 8 * BATCH;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
@@ -109,13 +111,43 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
     }
 
+    let mut disk = store.without_waiting()?;
+    let done = std::thread::scope(|scope| {
+        let (kept, told) = mpsc::channel();
+        scope.spawn(move || told.iter().for_each(|()| disk.checkpoint()));
+        let ready = read(&jobs, store, setup, &mut ingested, &kept)?;
+        if store.decisions()? != *topics {
+            // Somebody was judging meanwhile: what was read before that is looked at again.
+            let paths: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
+            store.mark_uncut(&paths)?;
+        }
+        settle(store, setup, &ready)
+    });
+    store.with_waiting()?;
+    done?;
+    // The first run has better things to do.
+    if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
+        compress(store, setup);
+    }
+    Ok(ingested)
+}
+
+/// Reads transcripts, many at a time, and keeps what comes of them. `kept` is told when much was. Gives the sessions of several
+/// pieces that were established on the way.
+fn read(
+    jobs: &[Job<'_>],
+    store: &mut Store,
+    setup: &Setup<'_>,
+    ingested: &mut Ingested,
+    kept: &mpsc::Sender<()>,
+) -> Result<Ready, StoreError> {
     let mut ready = Ready::new();
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::sync_channel(WAITING);
-    let done = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         for _ in 0..setup.jobs.clamp(1, jobs.len()) {
-            let (sender, next, jobs) = (sender.clone(), &next, &jobs);
+            let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 let mut window = Window::default();
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -146,31 +178,23 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
                         Some(Err(error)) => ingested.unarchived.push((path(), words(&error))),
                         None => {}
                     }
-                    ready.extend(done.joined.into_iter().map(|joined| (joined.graded.session.id.clone(), joined)));
-                    batch.entries.push(done.entry);
+                    ready.extend(done.joined.into_iter().map(|joined| (joined.session.id.clone(), joined)));
+                    batch.rows.push(done.rows);
                 }
             }
             (setup.progress)(file + 1, jobs.len(), ingested.bytes, total);
-            if batch.entries.len() >= BATCH {
+            if batch.rows.len() >= BATCH {
                 batch.put(store)?;
+            }
+            if (file + 1) % IN_LOG == 0 {
+                let _ = kept.send(());
             }
         }
         batch.put(store)
-    });
-    done?;
+    })?;
     ingested.failed.sort();
     ingested.unarchived.sort();
-    if store.decisions()? != *topics {
-        // Somebody was judging meanwhile: what was read before that is looked at again.
-        let paths: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
-        store.mark_uncut(&paths)?;
-    }
-    settle(store, setup, &ready)?;
-    // The first run has better things to do.
-    if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
-        compress(store, setup);
-    }
-    Ok(ingested)
+    Ok(ready)
 }
 
 /// The transcripts that are not as they were when they were read. What was forgotten is left alone.
@@ -214,7 +238,7 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
 }
 
 /// Sessions of several pieces that were established while reading, by their ids.
-type Ready = HashMap<SessionId, Joined>;
+type Ready = HashMap<SessionId, JoinedRows>;
 
 /// What the store knows of a file.
 #[derive(Clone)]
@@ -290,16 +314,15 @@ pub enum ForgetError {
 
 #[derive(Default)]
 struct Batch {
-    entries: Vec<Entry>,
+    rows: Vec<Rows>,
     archived: Vec<Archived>,
 }
 
 impl Batch {
     fn put(&mut self, store: &mut Store) -> Result<(), StoreError> {
-        store.put_archived(&self.archived)?;
-        store.put(&self.entries)?;
+        store.put_rows(&self.rows, &self.archived)?;
         self.archived.clear();
-        self.entries.clear();
+        self.rows.clear();
         Ok(())
     }
 }
@@ -314,8 +337,8 @@ struct Job<'a> {
 
 /// What came of reading one.
 struct Done {
-    entry: Entry,
-    joined: Vec<Joined>,
+    rows: Rows,
+    joined: Vec<JoinedRows>,
     reading: Reading,
     archived: Option<io::Result<Archived>>,
     bytes: u64,
@@ -369,8 +392,10 @@ impl Job<'_> {
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
         let (entry, joined) = entry(file, None, &transcript, setup);
-        let entry = Entry { is_new: before.is_none(), ..entry };
-        Ok(Done { entry, joined, reading, archived, bytes, grown: resumes })
+        // Made here and not by the writer, who has the most to do.
+        let rows = Entry { is_new: before.is_none(), ..entry }.into();
+        let joined = joined.into_iter().map(JoinedRows::from).collect();
+        Ok(Done { rows, joined, reading, archived, bytes, grown: resumes })
     }
 
     fn keep(&self, archive: &Archive, version: u32, grown: bool) -> io::Result<Archived> {

@@ -7,7 +7,9 @@
 use super::entry::graded;
 use super::open::{Untold, tell};
 use super::{Ready, Setup};
-use crate::stores::{Graded, Holding, Joined, Store, StoreError, StoredPart, transcript_numbers};
+use crate::stores::{
+    Graded, Holding, Joined, JoinedRows, SessionRows, Store, StoreError, StoredPart, transcript_numbers,
+};
 use hotwash_core::sessions::joining::{Run, runs};
 use hotwash_core::sessions::topic::ByWords;
 use hotwash_core::sessions::{Piece, Pieces, SessionKind};
@@ -54,7 +56,7 @@ pub(super) fn settle_joins(
     for (session, parts) in &before {
         joined_before.extend(parts.iter().map(|part| (part.id.0.as_str(), session.as_str())));
     }
-    let (mut joined, mut single) = (Vec::new(), Vec::new());
+    let (mut joined, mut read, mut single) = (Vec::new(), Vec::new(), Vec::new());
     for placed in pieces.values() {
         for run in runs(&placed.iter().map(|placed| placed.piece).collect::<Vec<_>>()) {
             let of_run: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
@@ -64,14 +66,15 @@ pub(super) fn settle_joins(
             let was_joined = ids.iter().any(|id| joined_before.contains_key(id.as_str()));
             if run.pieces.len() > 1 && !stands {
                 match ready.get(&of_run[0].piece.id()).filter(|ready| is_same(&ready.parts, &of_run)) {
-                    Some(ready) => joined.push(ready.clone()),
-                    None => joined.extend(join(store, setup, &run, &of_run)?),
+                    Some(ready) => joined.push(ready),
+                    None => read.extend(join(store, setup, &run, &of_run)?),
                 }
             } else if run.pieces.len() == 1 && was_joined {
                 single.extend(part(store, setup, of_run[0])?);
             }
         }
     }
+    joined.extend(&read);
     if joined.is_empty() && single.is_empty() {
         return Ok(());
     }
@@ -87,20 +90,20 @@ fn is_same(parts: &[StoredPart], pieces: &[Placed<'_>]) -> bool {
 }
 
 /// A session made of several pieces; none if one of them can no longer be read.
-fn join(store: &Store, setup: &Setup<'_>, run: &Run, pieces: &[Placed<'_>]) -> Result<Option<Joined>, StoreError> {
+fn join(store: &Store, setup: &Setup<'_>, run: &Run, pieces: &[Placed<'_>]) -> Result<Option<JoinedRows>, StoreError> {
     let Some((mut graded, mut parts)) = replay(store, setup, pieces)? else { return Ok(None) };
     for (part, join) in parts[1..].iter_mut().zip(&run.joins) {
         part.joined = Some(*join);
     }
     graded.session.open = pieces.last().is_some_and(Placed::is_last);
-    Ok(Some(Joined { graded, parts }))
+    Ok(Some(Joined { graded, parts }.into()))
 }
 
 /// A session that is one piece again.
-fn part(store: &Store, setup: &Setup<'_>, piece: Placed<'_>) -> Result<Option<(Graded, String, u32)>, StoreError> {
+fn part(store: &Store, setup: &Setup<'_>, piece: Placed<'_>) -> Result<Option<(SessionRows, String, u32)>, StoreError> {
     let Some((mut graded, _)) = replay(store, setup, &[piece])? else { return Ok(None) };
     graded.session.open = piece.is_last();
-    Ok(Some((graded, piece.holding.path.clone(), piece.holding.version)))
+    Ok(Some((graded.into(), piece.holding.path.clone(), piece.holding.version)))
 }
 
 /// Reads pieces as one session.

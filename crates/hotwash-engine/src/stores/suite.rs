@@ -232,9 +232,9 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     let join = Join { gap_ms: 5, files: 2, shared: 1 };
     let parts = vec![whole(&first), StoredPart { joined: Some(join), ..whole(&second) }];
     let graded = first.sessions[0].clone();
-    let joined = Joined { graded: graded.clone(), parts: parts.clone() };
+    let joined = Joined { graded: graded.clone(), parts: parts.clone() }.into();
     for _ in 0..2 {
-        store.put_joined(std::slice::from_ref(&joined), &[]).unwrap();
+        store.put_joined(&[&joined], &[]).unwrap();
         let rows = store.sessions(&Query::default()).unwrap();
         assert_eq!(ids(&rows), [first.pieces[0].id()]);
         assert_eq!(store.parts(&rows[0]).unwrap(), parts);
@@ -253,7 +253,7 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     assert_eq!(store.outcomes().unwrap()[&second.file.path].sessions, 0);
     assert_eq!(store.entangled(std::slice::from_ref(&graded.session.id)).unwrap().len(), 3);
 
-    let single = |entry: &Entry| (entry.sessions[0].clone(), entry.file.path.clone(), 4);
+    let single = |entry: &Entry| (entry.sessions[0].clone().into(), entry.file.path.clone(), 4);
     store.put_joined(&[], &[single(&first), single(&second)]).unwrap();
     assert_eq!(store.sessions(&Query::default()).unwrap().len(), 2);
     assert!(store.joined().unwrap().is_empty());

@@ -2,38 +2,21 @@
 
 use super::error::json_error;
 use super::put::origin;
-use super::{CHECKPOINT_PAGES, Result, Store};
+use super::{Result, Store};
 use crate::judges::Stop;
 use crate::stores::{Answered, Judgement, Row};
 use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::restore;
 use hotwash_core::scores::Provenance;
 use hotwash_core::sessions::{SessionId, Timestamp};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::File;
-use std::path::PathBuf;
-
-/// How much may wait in the log before somebody who has the time empties it.
-const CHECKPOINT_BYTES: u64 = 4 << 20;
 
 impl Store {
     /// From here on a commit survives a power cut too: what is kept was paid for.
     pub fn keep_safe(&self) -> Result<()> {
         self.read(|connection| connection.pragma_update(None, "synchronous", "FULL"))
-    }
-
-    /// Leaves it to somebody else to bring commits to the disk, who is given back. A commit survives a kill as it is, and
-    /// a power cut once that was done.
-    pub fn without_waiting(&self) -> Result<Disk> {
-        self.read(|connection| connection.pragma_update(None, "wal_autocheckpoint", 0))?;
-        Ok(Disk { store: self.path.clone(), connection: None })
-    }
-
-    /// Brings commits to the disk by itself again.
-    pub fn with_waiting(&self) -> Result<()> {
-        self.read(|connection| connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES))
     }
 
     /// The answer to a question, if it was asked before.
@@ -251,35 +234,6 @@ impl Store {
             found.retain(|_, judgement| judgement.judging.provenance == *provenance);
             Ok(found)
         })
-    }
-}
-
-/// See [`Store::without_waiting`].
-#[derive(Debug)]
-pub struct Disk {
-    store: PathBuf,
-    connection: Option<Connection>,
-}
-
-impl Disk {
-    /// Waits until what was committed is on the disk. That it cannot is no reason to stop: the store does so in the end.
-    pub fn sync(&mut self) {
-        let mut log = self.store.clone().into_os_string();
-        log.push("-wal");
-        let Ok(file) = File::open(log) else { return };
-        let _ = file.sync_data();
-        if file.metadata().is_ok_and(|log| log.len() > CHECKPOINT_BYTES) {
-            let _ = self.checkpoint();
-        }
-    }
-
-    /// Moves commits from the log to where they belong, as far as nobody is in the way.
-    fn checkpoint(&mut self) -> rusqlite::Result<()> {
-        let connection = match &mut self.connection {
-            Some(connection) => connection,
-            none => none.insert(Connection::open_with_flags(&self.store, OpenFlags::SQLITE_OPEN_READ_WRITE)?),
-        };
-        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Result, Store};
 use crate::stores::{Archived, Form};
-use rusqlite::params;
+use rusqlite::{Transaction, params};
 
 impl Store {
     /// What the archive holds of a transcript, the newest version first.
@@ -23,18 +23,19 @@ impl Store {
 
     /// Notes what the archive holds.
     pub fn put_archived(&mut self, all: &[Archived]) -> Result<()> {
-        self.write(|transaction| {
-            let mut statement = transaction.prepare_cached(
-                "INSERT INTO archive (path, version, name, form, size) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT DO UPDATE SET name = excluded.name, form = excluded.form, size = excluded.size",
-            )?;
-            for entry in all {
-                let Archived { path, version, name, form, size } = entry;
-                statement.execute(params![path, version, name, form.name(), *size as i64])?;
-            }
-            Ok(())
-        })
+        self.write(|transaction| put_archived(transaction, all))
     }
+}
+
+pub(super) fn put_archived(transaction: &Transaction<'_>, all: &[Archived]) -> rusqlite::Result<()> {
+    let mut statement = transaction.prepare_cached(
+        "INSERT INTO archive (path, version, name, form, size) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO UPDATE SET name = excluded.name, form = excluded.form, size = excluded.size",
+    )?;
+    for Archived { path, version, name, form, size } in all {
+        statement.execute(params![path, version, name, form.name(), *size as i64])?;
+    }
+    Ok(())
 }
 
 pub(super) fn archived(row: &rusqlite::Row<'_>) -> rusqlite::Result<Archived> {

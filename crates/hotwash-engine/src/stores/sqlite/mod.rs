@@ -5,18 +5,21 @@
 
 mod answers;
 mod archive;
+mod disk;
 mod error;
 mod files;
 mod forget;
 mod list;
 mod prints;
 mod put;
+mod rows;
 mod schema;
 mod topics;
 
-pub use answers::Disk;
+pub use disk::Disk;
 pub use error::StoreError;
 pub use files::{Became, Stamp};
+pub use rows::{JoinedRows, Rows, SessionRows};
 
 use error::{explain, not_ours};
 use hotwash_core::redaction::Rules;

@@ -1,13 +1,14 @@
 //! Writing: transcripts with their sessions and grades, copies and joins once they are settled.
 
-use super::error::json_error;
+use super::archive::put_archived;
 use super::files::held;
+use super::rows::{GradeRow, JoinedRows, OutcomeRow, PrintRow, Rows, SessionRows, encode, json};
 use super::{Result, Store};
-use crate::stores::{Entry, Graded, Joined, Role, StoredPart};
+use crate::stores::{Archived, Entry, Role, StoredPart};
 use hotwash_core::outcomes::{self, Outcome};
-use hotwash_core::rework::{Fingerprint, Rework, repository};
-use hotwash_core::scores::{Grade, Overall, Provenance, Reading, Score, offline};
-use hotwash_core::sessions::{Piece, Session, SessionId, SessionKind};
+use hotwash_core::rework::Rework;
+use hotwash_core::scores::{Grade, Provenance, offline};
+use hotwash_core::sessions::{Piece, SessionId};
 use rusqlite::{OptionalExtension, Transaction, params};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,10 +18,16 @@ impl Store {
     /// Keeps transcripts with their sessions and grades, all or none of them. Until they are settled it is open whose
     /// the events are that they share with others, and which of their pieces belong together.
     pub fn put(&mut self, entries: &[Entry]) -> Result<()> {
+        self.put_rows(&rows(entries), &[])
+    }
+
+    /// The same with rows that were made before, and with what the archive has of the transcripts.
+    pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<()> {
         self.write(|transaction| {
+            put_archived(transaction, archived)?;
             let mut mark =
                 transaction.prepare_cached("INSERT OR REPLACE INTO unsettled (path, mark) VALUES (?1, random())")?;
-            for entry in entries.iter().filter(|entry| !entry.keys.is_empty() || !entry.pieces.is_empty()) {
+            for entry in entries.iter().filter(|entry| entry.holding.is_some()) {
                 mark.execute([&entry.file.path])?;
             }
             put_entries(transaction, entries, Owner::Open)
@@ -30,6 +37,7 @@ impl Store {
     /// Keeps transcripts without the events that are others', all or none of them. `copies` can no longer be read, and
     /// all that was in them is others'.
     pub fn put_own(&mut self, entries: &[Entry], copies: &[&str]) -> Result<()> {
+        let entries = rows(entries);
         self.write(|transaction| {
             for path in copies {
                 let version: Option<u32> = transaction
@@ -43,28 +51,27 @@ impl Store {
                     .execute(params![path, version, encode(&[])])?;
                 drop_stale(transaction, path, &before)?;
             }
-            put_entries(transaction, entries, Owner::Known)
+            put_entries(transaction, &entries, Owner::Known)
         })
     }
 
     /// Keeps sessions that are made of several pieces, and puts back `single` ones, given with their places, that no
     /// longer are; all or none of them.
-    pub fn put_joined(&mut self, joined: &[Joined], single: &[(Graded, String, u32)]) -> Result<()> {
+    pub fn put_joined(&mut self, joined: &[&JoinedRows], single: &[(SessionRows, String, u32)]) -> Result<()> {
         let origins = Origins::default();
         self.write(|transaction| {
-            for (graded, path, version) in single {
-                transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&graded.session.id.0])?;
-                begin(transaction, &graded.session.id, path, *version)?;
-                put_session(transaction, &origins, graded, path, *version, "OR REPLACE")?;
+            for (session, path, version) in single {
+                transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&session.id.0])?;
+                begin(transaction, &session.id, path, *version)?;
+                put_session(transaction, &origins, session, path, *version, "OR REPLACE")?;
             }
-            for Joined { graded, parts } in joined {
+            for JoinedRows { session, joined, parts } in joined {
                 let Some(first) = parts.first() else { continue };
-                begin(transaction, &graded.session.id, &first.path, first.version)?;
-                put_session(transaction, &origins, graded, &first.path, first.version, "OR REPLACE")?;
-                let json = serde_json::to_string(parts).map_err(|error| json_error(&error))?;
+                begin(transaction, &session.id, &first.path, first.version)?;
+                put_session(transaction, &origins, session, &first.path, first.version, "OR REPLACE")?;
                 transaction
                     .prepare_cached("INSERT OR REPLACE INTO joined (session, parts) VALUES (?1, ?2)")?
-                    .execute([&graded.session.id.0, &json])?;
+                    .execute([&session.id.0, joined])?;
                 // Their grades stay: should they be parted again, what was paid for is there.
                 for part in &parts[1..] {
                     let StoredPart { id: SessionId(id), path, version, .. } = part;
@@ -93,14 +100,18 @@ impl Store {
     /// Keeps grades of sessions that are already there, all or none of them.
     pub fn put_grades(&mut self, grades: &[(SessionId, Grade)]) -> Result<()> {
         let origins = Origins::default();
-        self.write(|transaction| grades.iter().try_for_each(|(id, grade)| put_grade(transaction, &origins, id, grade)))
+        self.write(|transaction| {
+            grades.iter().try_for_each(|(id, grade)| put_grade(transaction, &origins, id, GradeRow::of(grade).as_ref()))
+        })
     }
 
     /// Keeps outcomes of sessions that are already there, all or none of them.
     pub fn put_outcomes(&mut self, outcomes: &[(SessionId, Outcome)]) -> Result<()> {
         let origins = Origins::default();
         self.write(|transaction| {
-            outcomes.iter().try_for_each(|(id, outcome)| put_outcome(transaction, &origins, id, outcome))
+            outcomes
+                .iter()
+                .try_for_each(|(id, outcome)| put_outcome(transaction, &origins, id, &OutcomeRow::of(outcome)))
         })
     }
 
@@ -131,10 +142,9 @@ impl Store {
                     transaction.prepare_cached("DELETE FROM rework WHERE session = ?1")?.execute([id])?;
                     continue;
                 };
-                let json = serde_json::to_string(rework).map_err(|error| json_error(&error))?;
                 transaction
                     .prepare_cached("INSERT OR REPLACE INTO rework (session, reworked, detail) VALUES (?1, ?2, ?3)")?
-                    .execute(params![id, rework.reworked, json])?;
+                    .execute(params![id, rework.reworked, json(rework)])?;
             }
             Ok(())
         })
@@ -161,7 +171,7 @@ enum Owner {
     Open,
 }
 
-fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -> rusqlite::Result<()> {
+fn put_entries(transaction: &Transaction<'_>, entries: &[Rows], owner: Owner) -> rusqlite::Result<()> {
     let (mut stale, origins) = (Vec::new(), Origins::default());
     for entry in entries {
         let ids = put_entry(transaction, &origins, entry, owner)?;
@@ -170,10 +180,9 @@ fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -
         }
     }
     // Judged under other origins they are not.
-    let mut provenances =
-        entries.iter().flat_map(|entry| &entry.sessions).filter_map(|graded| graded.grade.scores.first());
-    if let Some(score) = provenances.next_back() {
-        let (grade, outcome) = (origins.of(transaction, &score.provenance)?, origins.of(transaction, &OUTCOMES)?);
+    let mut grades = entries.iter().flat_map(|entry| &entry.sessions).filter_map(|session| session.grade.as_ref());
+    if let Some(grade) = grades.next_back() {
+        let (grade, outcome) = (origins.of(transaction, &grade.provenance)?, origins.of(transaction, &OUTCOMES)?);
         transaction
             .prepare_cached("UPDATE origins SET complete = 0 WHERE complete = 1 AND id NOT IN (?1, ?2)")?
             .execute([grade, outcome])?;
@@ -201,13 +210,13 @@ fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> r
 fn put_entry(
     transaction: &Transaction<'_>,
     origins: &Origins,
-    entry: &Entry,
+    entry: &Rows,
     owner: Owner,
 ) -> rusqlite::Result<Vec<SessionId>> {
-    let Entry { file, role, is_new, reading, keys, pieces, sessions } = entry;
+    let Rows { file, role, is_new, reading, holding, sessions } = entry;
     // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
     let mut stale = if *is_new { Vec::new() } else { given(transaction, &file.path, file.version)? };
-    stale.retain(|id| !sessions.iter().any(|graded| graded.session.id == *id));
+    stale.retain(|id| !sessions.iter().any(|session| session.id == *id));
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading,
@@ -226,27 +235,24 @@ fn put_entry(
             reading,
             sessions.len() as i64,
         ])?;
-    if keys.is_empty() && pieces.is_empty() {
-        if !*is_new {
-            transaction
-                .prepare_cached("DELETE FROM holdings WHERE path = ?1 AND version = ?2")?
-                .execute(params![file.path, file.version])?;
-        }
-    } else {
-        let blob: Vec<u8> = keys.iter().flat_map(|key| key.0.to_le_bytes()).collect();
+    if let Some(holding) = holding {
         let kind = role.session().map_or("", |kind| kind.name());
         transaction
             .prepare_cached(
                 "INSERT OR REPLACE INTO holdings (path, version, kind, keys, pieces) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
-            .execute(params![file.path, file.version, kind, blob, encode(pieces)])?;
+            .execute(params![file.path, file.version, kind, holding.keys, holding.pieces])?;
+    } else if !*is_new {
+        transaction
+            .prepare_cached("DELETE FROM holdings WHERE path = ?1 AND version = ?2")?
+            .execute(params![file.path, file.version])?;
     }
-    for graded in sessions {
+    for session in sessions {
         let (path, version) = (&file.path, file.version);
-        if owner == Owner::Known || put_session(transaction, origins, graded, path, version, "OR IGNORE")? == 0 {
+        if owner == Owner::Known || put_session(transaction, origins, session, path, version, "OR IGNORE")? == 0 {
             // A session that another transcript holds too is left alone until it is known whose it is.
-            if owner == Owner::Known || !is_held_elsewhere(transaction, &graded.session.id, path)? {
-                put_session(transaction, origins, graded, path, version, "OR REPLACE")?;
+            if owner == Owner::Known || !is_held_elsewhere(transaction, &session.id, path)? {
+                put_session(transaction, origins, session, path, version, "OR REPLACE")?;
             }
         }
     }
@@ -274,13 +280,11 @@ fn is_held_elsewhere(transaction: &Transaction<'_>, id: &SessionId, path: &str) 
 fn put_session(
     transaction: &Transaction<'_>,
     origins: &Origins,
-    graded: &Graded,
+    session: &SessionRows,
     path: &str,
     version: u32,
     or: &str,
 ) -> rusqlite::Result<usize> {
-    let Graded { session, grade, outcome, print } = graded;
-    let progress = serde_json::to_string(&session.progress).unwrap_or_else(|_| "{}".into());
     let put = transaction
         .prepare_cached(&format!(
             "INSERT {or} INTO sessions (id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms,
@@ -293,20 +297,20 @@ fn put_session(
             session.kind.name(),
             session.recorded,
             session.agent,
-            session.project.as_str(),
-            session.title.as_str(),
-            session.facts.get().tokens.models.first().map_or("", String::as_str),
+            session.project,
+            session.title,
+            session.model,
             session.from.map(|at| at.0),
             session.to.map(|at| at.0),
             session.open,
-            session.summary.as_str(),
-            session.facts.get().stored(),
-            progress
+            session.summary,
+            session.facts,
+            session.progress
         ])?;
     if put > 0 {
-        put_grade(transaction, origins, &session.id, grade)?;
-        put_outcome(transaction, origins, &session.id, outcome)?;
-        put_print(transaction, session, print)?;
+        put_grade(transaction, origins, &session.id, session.grade.as_ref())?;
+        put_outcome(transaction, origins, &session.id, &session.outcome)?;
+        put_print(transaction, &session.id, session.print.as_ref())?;
     }
     Ok(put)
 }
@@ -316,7 +320,7 @@ fn put_outcome(
     transaction: &Transaction<'_>,
     origins: &Origins,
     id: &SessionId,
-    outcome: &Outcome,
+    outcome: &OutcomeRow,
 ) -> rusqlite::Result<()> {
     let origin = origins.of(transaction, &OUTCOMES)?;
     transaction
@@ -327,24 +331,16 @@ fn put_outcome(
         .execute(params![
             origin,
             id.0,
-            outcome.substance.passes(),
-            outcome.intended.intent.name(),
-            word(&outcome.status),
-            word(&outcome.goal),
-            word(&outcome.evidence),
-            outcome.lack.as_ref().map(word),
+            outcome.substance,
+            outcome.intent,
+            outcome.status,
+            outcome.goal,
+            outcome.evidence,
+            outcome.lack,
             outcome.probability,
-            serde_json::to_string(outcome).map_err(|error| json_error(&error))?,
+            outcome.detail,
         ])?;
     Ok(())
-}
-
-/// The name of a plain enum's value, as it is serialised.
-fn word(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
-    }
 }
 
 /// Where outcomes of the offline judge come from.
@@ -357,13 +353,12 @@ pub(super) static OUTCOMES: LazyLock<Provenance> = LazyLock::new(|| Provenance {
     prompt_hash: None,
 });
 
-/// Keeps the fingerprint of a person's session, if it changed anything.
-fn put_print(transaction: &Transaction<'_>, session: &Session, print: &Fingerprint) -> rusqlite::Result<()> {
-    let (Some(from), Some(to), SessionKind::Main, false) = (session.from, session.to, session.kind, print.is_empty())
-    else {
+/// Keeps the fingerprint of a session, if it has one.
+fn put_print(transaction: &Transaction<'_>, id: &SessionId, print: Option<&PrintRow>) -> rusqlite::Result<()> {
+    let Some(PrintRow { repository, from, to, print }) = print else {
         // What changed nothing has nothing that could be taken back.
         for table in ["prints", "rework"] {
-            transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([&session.id.0])?;
+            transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([&id.0])?;
         }
         return Ok(());
     };
@@ -371,35 +366,24 @@ fn put_print(transaction: &Transaction<'_>, session: &Session, print: &Fingerpri
         .prepare_cached(
             "INSERT OR REPLACE INTO prints (session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
-        .execute(params![session.id.0, repository(session.project.as_str()), from.0, to.0, print.to_bytes()])?;
+        .execute(params![id.0, repository, from.0, to.0, print])?;
     Ok(())
 }
 
-fn put_grade(transaction: &Transaction<'_>, origins: &Origins, id: &SessionId, grade: &Grade) -> rusqlite::Result<()> {
-    let Some(Score { provenance, .. }) = grade.scores.first() else {
-        return Ok(());
-    };
+fn put_grade(
+    transaction: &Transaction<'_>,
+    origins: &Origins,
+    id: &SessionId,
+    grade: Option<&GradeRow>,
+) -> rusqlite::Result<()> {
+    let Some(GradeRow { provenance, thousandths, tier, overall, readings }) = grade else { return Ok(()) };
     let origin = origins.of(transaction, provenance)?;
-    let (thousandths, tier) = match &grade.overall {
-        Overall::Graded { thousandths, tier, .. } => (Some(*thousandths), Some(tier)),
-        Overall::TooFew { .. } => (None, None),
-    };
-    let json = |error: &serde_json::Error| json_error(error);
-    let readings: Vec<(&str, &Reading)> =
-        grade.scores.iter().map(|score| (score.dimension.as_str(), &score.reading)).collect();
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO grades (origin, session, thousandths, tier, overall, readings)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![
-            origin,
-            id.0,
-            thousandths,
-            tier,
-            serde_json::to_string(&grade.overall).map_err(|error| json(&error))?,
-            serde_json::to_string(&readings).map_err(|error| json(&error))?
-        ])?;
+        .execute(params![origin, id.0, thousandths, tier, overall, readings])?;
     Ok(())
 }
 
@@ -448,6 +432,6 @@ pub(super) fn origin(transaction: &Transaction<'_>, provenance: &Provenance) -> 
     Ok(transaction.last_insert_rowid())
 }
 
-fn encode(pieces: &[Piece]) -> Vec<u8> {
-    postcard::to_allocvec(pieces).unwrap_or_default()
+fn rows(entries: &[Entry]) -> Vec<Rows> {
+    entries.iter().cloned().map(Rows::from).collect()
 }

@@ -1,0 +1,56 @@
+//! Bringing commits to the disk while the store is written, so that the writer need not wait for it.
+
+use super::{CHECKPOINT_PAGES, Result, Store};
+use rusqlite::{Connection, OpenFlags};
+use std::fs::File;
+use std::path::PathBuf;
+
+/// How many pages may wait in the log while somebody else empties it. A writer who never pauses outruns them; then he waits.
+const OUTRUN_PAGES: u32 = 4 * CHECKPOINT_PAGES;
+/// How long the log gets before it is emptied along with a commit that is brought to the disk.
+const CHECKPOINT_BYTES: u64 = 4 << 20;
+
+impl Store {
+    /// Leaves it to somebody else to bring commits to the disk, who is given back. A commit survives a kill as it is, and
+    /// a power cut once that was done.
+    pub fn without_waiting(&self) -> Result<Disk> {
+        self.read(|connection| connection.pragma_update(None, "wal_autocheckpoint", OUTRUN_PAGES))?;
+        Ok(Disk { store: self.path.clone(), connection: None })
+    }
+
+    /// Brings commits to the disk by itself again.
+    pub fn with_waiting(&self) -> Result<()> {
+        self.read(|connection| connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES))
+    }
+}
+
+/// See [`Store::without_waiting`]. That it cannot do something is no reason to stop: the store does so in the end.
+#[derive(Debug)]
+pub struct Disk {
+    store: PathBuf,
+    connection: Option<Connection>,
+}
+
+impl Disk {
+    /// Waits until what was committed is on the disk.
+    pub fn sync(&mut self) {
+        let mut log = self.store.clone().into_os_string();
+        log.push("-wal");
+        let Ok(file) = File::open(log) else { return };
+        let _ = file.sync_data();
+        if file.metadata().is_ok_and(|log| log.len() > CHECKPOINT_BYTES) {
+            self.checkpoint();
+        }
+    }
+
+    /// Moves commits from the log to where they belong, as far as nobody is in the way, and waits until they are there.
+    pub fn checkpoint(&mut self) {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        if self.connection.is_none() {
+            self.connection = Connection::open_with_flags(&self.store, flags).ok();
+        }
+        if let Some(connection) = &self.connection {
+            let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What is kept, as it stands in the tables. Made by whoever has read a transcript: there are many of them, and one writer.
+
+use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
+use hotwash_core::outcomes::Outcome;
+use hotwash_core::rework::repository;
+use hotwash_core::scores::{Grade, Overall, Provenance, Reading};
+use hotwash_core::sessions::{Key, Piece, Session, SessionId, SessionKind, Timestamp};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// The rows of a transcript.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    pub(super) file: FileState,
+    pub(super) role: Role,
+    pub(super) is_new: bool,
+    pub(super) reading: String,
+    /// None where it has nothing that others could have too.
+    pub(super) holding: Option<HoldingRow>,
+    pub(super) sessions: Vec<SessionRows>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct HoldingRow {
+    pub(super) keys: Vec<u8>,
+    pub(super) pieces: Vec<u8>,
+}
+
+/// The rows of a session.
+#[derive(Clone, Debug)]
+pub struct SessionRows {
+    /// Its id.
+    pub id: SessionId,
+    pub(super) kind: SessionKind,
+    pub(super) recorded: String,
+    pub(super) agent: Option<String>,
+    pub(super) project: String,
+    pub(super) title: String,
+    pub(super) model: String,
+    pub(super) from: Option<Timestamp>,
+    pub(super) to: Option<Timestamp>,
+    pub(super) open: bool,
+    pub(super) summary: String,
+    pub(super) facts: String,
+    pub(super) progress: String,
+    pub(super) grade: Option<GradeRow>,
+    pub(super) outcome: OutcomeRow,
+    /// None where it changed nothing that could be taken back.
+    pub(super) print: Option<PrintRow>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct GradeRow {
+    pub(super) provenance: Arc<Provenance>,
+    pub(super) thousandths: Option<u32>,
+    pub(super) tier: Option<String>,
+    pub(super) overall: String,
+    pub(super) readings: String,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct OutcomeRow {
+    pub(super) substance: bool,
+    pub(super) intent: &'static str,
+    pub(super) status: String,
+    pub(super) goal: String,
+    pub(super) evidence: String,
+    pub(super) lack: Option<String>,
+    pub(super) probability: Option<f64>,
+    pub(super) detail: String,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct PrintRow {
+    pub(super) repository: String,
+    pub(super) from: Timestamp,
+    pub(super) to: Timestamp,
+    pub(super) print: Vec<u8>,
+}
+
+/// The rows of a session that is made of several pieces.
+#[derive(Clone, Debug)]
+pub struct JoinedRows {
+    /// The session, under the id of its first piece.
+    pub session: SessionRows,
+    pub(super) joined: String,
+    /// Its pieces, in order of time.
+    pub parts: Vec<StoredPart>,
+}
+
+impl From<Entry> for Rows {
+    fn from(entry: Entry) -> Rows {
+        let Entry { file, role, is_new, reading, keys, pieces, sessions } = entry;
+        let holding = (!keys.is_empty() || !pieces.is_empty()).then(|| HoldingRow::of(&keys, &pieces));
+        let sessions = sessions.into_iter().map(SessionRows::from).collect();
+        Rows { file, role, is_new, reading, holding, sessions }
+    }
+}
+
+impl HoldingRow {
+    fn of(keys: &[Key], pieces: &[Piece]) -> HoldingRow {
+        let mut bytes = Vec::with_capacity(keys.len() * size_of::<u64>());
+        keys.iter().for_each(|key| bytes.extend(key.0.to_le_bytes()));
+        HoldingRow { keys: bytes, pieces: encode(pieces) }
+    }
+}
+
+impl From<Graded> for SessionRows {
+    fn from(graded: Graded) -> SessionRows {
+        let Graded { session, grade, outcome, print } = graded;
+        let print = match (session.from, session.to, session.kind) {
+            (Some(from), Some(to), SessionKind::Main) if !print.is_empty() => {
+                let repository = repository(session.project.as_str()).to_owned();
+                Some(PrintRow { repository, from, to, print: print.to_bytes() })
+            }
+            _ => None,
+        };
+        let facts = session.facts.get();
+        let (model, facts) = (facts.tokens.models.first().cloned().unwrap_or_default(), facts.stored());
+        let Session { id, kind, recorded, agent, project, title, summary, from, to, open, progress, .. } = session;
+        SessionRows {
+            id,
+            kind,
+            recorded,
+            agent,
+            project: project.into_string(),
+            title: title.into_string(),
+            model,
+            from,
+            to,
+            open,
+            summary: summary.into_string(),
+            facts,
+            progress: json(&progress),
+            grade: GradeRow::of(&grade),
+            outcome: OutcomeRow::of(&outcome),
+            print,
+        }
+    }
+}
+
+impl From<Joined> for JoinedRows {
+    fn from(Joined { graded, parts }: Joined) -> JoinedRows {
+        JoinedRows { session: graded.into(), joined: json(&parts), parts }
+    }
+}
+
+impl GradeRow {
+    /// None where nothing was scored, so that nobody says where it comes from.
+    pub(super) fn of(grade: &Grade) -> Option<GradeRow> {
+        let provenance = Arc::clone(&grade.scores.first()?.provenance);
+        let (thousandths, tier) = match &grade.overall {
+            Overall::Graded { thousandths, tier, .. } => (Some(*thousandths), Some(tier.clone())),
+            Overall::TooFew { .. } => (None, None),
+        };
+        let readings: Vec<(&str, &Reading)> =
+            grade.scores.iter().map(|score| (score.dimension.as_str(), &score.reading)).collect();
+        Some(GradeRow { provenance, thousandths, tier, overall: json(&grade.overall), readings: json(&readings) })
+    }
+}
+
+impl OutcomeRow {
+    pub(super) fn of(outcome: &Outcome) -> OutcomeRow {
+        OutcomeRow {
+            substance: outcome.substance.passes(),
+            intent: outcome.intended.intent.name(),
+            status: word(&outcome.status),
+            goal: word(&outcome.goal),
+            evidence: word(&outcome.evidence),
+            lack: outcome.lack.as_ref().map(word),
+            probability: outcome.probability,
+            detail: json(outcome),
+        }
+    }
+}
+
+/// Pieces as they are kept.
+pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
+    postcard::to_allocvec(pieces).unwrap_or_default()
+}
+
+/// As JSON. What is kept has no map but with words as keys, and nothing else makes this fail.
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// The name of a plain enum's value, as it is serialised.
+fn word(value: &impl Serialize) -> String {
+    let mut word = json(value);
+    word.retain(|character| character != '"');
+    word
+}
