@@ -34,8 +34,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
-/// How many transcripts that were read may wait for the writer.
-const WAITING: usize = 32;
+/// How many transcripts, or bytes of them, are read before they are handed to the writer, who is woken for it.
+const HANDED_OVER: (usize, u64) = (16, 1 << 20);
+/// How many times that may wait for the writer.
+const WAITING: usize = 4;
 /// How many transcripts are kept in one go.
 const BATCH: usize = 128;
 /// After how many the log of the store is emptied.
@@ -150,18 +152,25 @@ fn read(
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 let mut window = Window::default();
+                let (mut done, mut bytes) = (Vec::new(), 0);
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if sender.send((job, job.run(setup, &mut window))).is_err() {
-                        return; // the writer has given up
+                    done.push((job, job.run(setup, &mut window)));
+                    bytes += job.found.size;
+                    if done.len() >= HANDED_OVER.0 || bytes >= HANDED_OVER.1 {
+                        bytes = 0;
+                        if sender.send(std::mem::take(&mut done)).is_err() {
+                            return; // the writer has given up
+                        }
                     }
                 }
+                let _ = sender.send(done);
             });
         }
         drop(sender);
         // Owned by the writer: when it gives up, the readers must not wait for it.
         let receiver = receiver;
         let mut batch = Batch::default();
-        for (file, (job, result)) in receiver.iter().enumerate() {
+        for (file, (job, result)) in receiver.iter().flatten().enumerate() {
             let path = || job.found.path.to_string_lossy().into_owned();
             match result {
                 Err(error) => ingested.failed.push((path(), words(&error))),
@@ -259,8 +268,9 @@ fn settle(store: &mut Store, setup: &Setup<'_>, ready: &Ready) -> Result<(), Sto
     }
     let others = settle_copies::settle_copies(store, setup, &unsettled)?;
     let changed = unsettled.keys().chain(&others).map(String::as_str).collect();
-    settle_joins::settle_joins(store, setup, &changed, ready)?;
-    settle_rework::settle_rework(store, &changed)?;
+    let holdings = store.holdings()?;
+    settle_joins::settle_joins(store, setup, &holdings, &changed, ready)?;
+    settle_rework::settle_rework(store, setup.jobs, &holdings, &changed)?;
     store.settled(&unsettled)
 }
 

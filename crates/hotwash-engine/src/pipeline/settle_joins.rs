@@ -34,10 +34,10 @@ impl Placed<'_> {
 pub(super) fn settle_joins(
     store: &mut Store,
     setup: &Setup<'_>,
+    holdings: &[Holding],
     changed: &HashSet<&str>,
     ready: &Ready,
 ) -> Result<(), StoreError> {
-    let holdings = store.holdings()?;
     let before = store.joined()?;
     let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
     let folders: HashSet<u64> = holdings
@@ -46,7 +46,7 @@ pub(super) fn settle_joins(
         .flat_map(|holding| holding.pieces.iter().map(|piece| piece.folder))
         .collect();
     let mut pieces: BTreeMap<u64, Vec<Placed<'_>>> = BTreeMap::new();
-    for holding in &holdings {
+    for holding in holdings {
         for piece in holding.pieces.iter().filter(|piece| folders.contains(&piece.folder)) {
             pieces.entry(piece.folder).or_default().push(Placed { holding, piece });
         }

@@ -1,40 +1,83 @@
 //! Finds out whether later sessions took back what earlier ones had done.
 //!
 //! A session that comes, goes or changes can only matter to those of its repository that ended within the window before
-//! it, so only they are judged again.
+//! it, so only they are judged again. Repositories have nothing to do with each other and are judged side by side.
 
 use crate::stores::{Holding, Store, StoreError};
-use hotwash_core::rework::{Settings, affected, rework};
+use hotwash_core::rework::{Rework, Settings, affected, rework};
 use hotwash_core::sessions::{Piece, SessionId, Timestamp};
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 
-/// Judges again what sessions of these transcripts may have reworked, and those sessions themselves.
-pub(super) fn settle_rework(store: &mut Store, changed: &HashSet<&str>) -> Result<(), StoreError> {
-    let holdings: Vec<Holding> =
-        store.holdings()?.into_iter().filter(|holding| changed.contains(holding.path.as_str())).collect();
-    let mut ids: Vec<SessionId> = holdings.iter().flat_map(|holding| holding.pieces.iter().map(Piece::id)).collect();
+/// Work for fewer sessions is done by the time that others have been called.
+const ALONE: usize = 64;
+
+/// From when to when a session changed something.
+type Span = (Timestamp, Timestamp);
+/// What became of the work of a session; none where nobody touched it.
+type Judged = (SessionId, Option<Rework>);
+
+/// Judges again what sessions of these transcripts may have reworked, and those sessions themselves, in so many threads.
+pub(super) fn settle_rework(
+    store: &mut Store,
+    jobs: usize,
+    holdings: &[Holding],
+    changed: &HashSet<&str>,
+) -> Result<(), StoreError> {
+    let holdings = holdings.iter().filter(|holding| changed.contains(holding.path.as_str()));
+    let mut ids: Vec<SessionId> = holdings.flat_map(|holding| holding.pieces.iter().map(Piece::id)).collect();
     for (session, parts) in store.joined()? {
         if parts.iter().any(|part| changed.contains(part.path.as_str())) {
             ids.push(SessionId(session));
         }
     }
-    let settings = Settings::default();
-    for (repository, spans) in store.changes_of(&ids)? {
-        let first = spans.iter().map(|(from, _)| *from).min().unwrap_or(Timestamp(0));
-        // Those before are in no window that was touched, nor do they matter to one that was.
-        let window = settings.until(Timestamp(0)).0;
-        let all = store.changed_in(&repository, Timestamp(first.0.saturating_sub(window)))?;
-        let wanted = affected(&spans, &all, &settings);
-        let judged = rework(&all, &wanted, &settings, |at| store.print(&all[at].session))?;
-        let judged: Vec<_> = wanted
-            .iter()
-            .zip(judged)
-            .map(|(&at, rework)| {
-                let touched = rework.removed > 0 || rework.revert.is_some();
-                (all[at].session.clone(), touched.then_some(rework))
-            })
-            .collect();
-        store.put_rework(&judged)?;
+    let mut open: Vec<(String, Vec<Span>)> = store.changes_of(&ids)?.into_iter().collect();
+    // The largest first, so that nobody is left with it at the end.
+    open.sort_by_key(|(_, spans)| std::cmp::Reverse(spans.len()));
+    let sessions: usize = open.iter().map(|(_, spans)| spans.len()).sum();
+    let mut others = Vec::new();
+    while others.len() + 1 < jobs.min(open.len()) && sessions >= ALONE {
+        match store.reader()? {
+            Some(reader) => others.push(reader),
+            None => break,
+        }
     }
-    Ok(())
+    let next = AtomicUsize::new(0);
+    let take = || open.get(next.fetch_add(1, Ordering::Relaxed));
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for reader in others {
+            let (sender, take) = (sender.clone(), &take);
+            scope.spawn(move || {
+                while let Some((repository, spans)) = take() {
+                    if sender.send(judged(&reader, repository, spans)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        while let Some((repository, spans)) = take() {
+            let judged = judged(store, repository, spans)?;
+            store.put_rework(&judged)?;
+        }
+        receiver.iter().try_for_each(|judged| store.put_rework(&judged?))
+    })
+}
+
+/// What became of the work of a repository's sessions, where sessions with these spans may have had a part in it.
+fn judged(store: &Store, repository: &str, spans: &[Span]) -> Result<Vec<Judged>, StoreError> {
+    let settings = Settings::default();
+    let first = spans.iter().map(|(from, _)| *from).min().unwrap_or(Timestamp(0));
+    // Those before are in no window that was touched, nor do they matter to one that was.
+    let window = settings.until(Timestamp(0)).0;
+    let all = store.changed_in(repository, Timestamp(first.0.saturating_sub(window)))?;
+    let wanted = affected(spans, &all, &settings);
+    let judged = rework(&all, &wanted, &settings, |at| store.print(&all[at].session))?;
+    let outcome = |(&at, rework): (&usize, Rework)| {
+        let touched = rework.removed > 0 || rework.revert.is_some();
+        (all[at].session.clone(), touched.then_some(rework))
+    };
+    Ok(wanted.iter().zip(judged).map(outcome).collect())
 }

@@ -36,6 +36,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// How many pages may wait in the log until a commit empties it, which takes its time.
 const CHECKPOINT_PAGES: u32 = 2000;
 
+/// How long another process that writes is waited for.
+const BUSY: Duration = Duration::from_secs(30);
+
 /// How much of the file may be looked at where the system has it.
 const LOOKED_AT_BYTES: u32 = 256 << 20;
 
@@ -73,6 +76,18 @@ impl Store {
         Store { connection, path, rules }.prepared()
     }
 
+    /// Another way to read what is in it, for another thread; none if it is in memory.
+    pub fn reader(&self) -> Result<Option<Store>> {
+        if self.connection.path().is_none_or(str::is_empty) {
+            return Ok(None);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(|error| explain(&self.path, &error))?;
+        let store = Store { connection, path: self.path.clone(), rules: Arc::clone(&self.rules) };
+        store.read(|connection| connection.busy_timeout(BUSY))?;
+        Ok(Some(store))
+    }
+
     fn prepared(mut self) -> Result<Store> {
         let known = schema::STEPS.len() as i64;
         let found = self.try_prepare(known).map_err(|error| explain(&self.path, &error))?;
@@ -85,7 +100,7 @@ impl Store {
     /// Sets the connection up and brings the schema forward; says which version it found.
     fn try_prepare(&mut self, known: i64) -> rusqlite::Result<i64> {
         let connection = &mut self.connection;
-        connection.busy_timeout(Duration::from_secs(30))?;
+        connection.busy_timeout(BUSY)?;
         connection.set_prepared_statement_cache_capacity(32);
         let version =
             |connection: &Connection| connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
@@ -98,7 +113,7 @@ impl Store {
         // usual size; those of a store that is there stay as they are.
         connection.execute_batch(
             "PRAGMA page_size = 8192; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
-             PRAGMA cache_size = -4000;",
+             PRAGMA cache_size = -8000;",
         )?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         if found == 0 && connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))? {

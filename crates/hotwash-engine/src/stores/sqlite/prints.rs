@@ -3,7 +3,7 @@
 use super::{Result, Store};
 use hotwash_core::rework::{Fingerprint, Placed};
 use hotwash_core::sessions::{SessionId, Timestamp};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use std::collections::BTreeMap;
 
 impl Store {
@@ -14,11 +14,12 @@ impl Store {
                 connection.prepare_cached("SELECT repository, from_ms, to_ms FROM prints WHERE session = ?1")?;
             let mut found: BTreeMap<String, Vec<(Timestamp, Timestamp)>> = BTreeMap::new();
             for SessionId(id) in ids {
-                let place = statement
-                    .query_row([id], |row| Ok((row.get(0)?, Timestamp(row.get(1)?), Timestamp(row.get(2)?))))
-                    .optional()?;
-                if let Some((repository, from, to)) = place {
-                    found.entry(repository).or_default().push((from, to));
+                let mut rows = statement.query([id])?;
+                let Some(row) = rows.next()? else { continue };
+                let (repository, span) = (row.get_ref(0)?.as_str()?, (Timestamp(row.get(1)?), Timestamp(row.get(2)?)));
+                match found.get_mut(repository) {
+                    Some(spans) => spans.push(span),
+                    None => drop(found.insert(repository.to_owned(), vec![span])),
                 }
             }
             Ok(found)
