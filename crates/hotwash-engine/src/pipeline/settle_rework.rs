@@ -10,9 +10,6 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// Work for fewer sessions is done by the time that others have been called.
-const ALONE: usize = 64;
-
 /// From when to when a session changed something.
 type Span = (Timestamp, Timestamp);
 /// What became of the work of a session; none where nobody touched it.
@@ -35,9 +32,8 @@ pub(super) fn settle_rework(
     let mut open: Vec<(String, Vec<Span>)> = store.changes_of(&ids)?.into_iter().collect();
     // The largest first, so that nobody is left with it at the end.
     open.sort_by_key(|(_, spans)| std::cmp::Reverse(spans.len()));
-    let sessions: usize = open.iter().map(|(_, spans)| spans.len()).sum();
     let mut others = Vec::new();
-    while others.len() + 1 < jobs.min(open.len()) && sessions >= ALONE {
+    while others.len() + 1 < jobs.min(open.len()) {
         match store.reader()? {
             Some(reader) => others.push(reader),
             None => break,
