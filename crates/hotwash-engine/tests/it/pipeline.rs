@@ -49,7 +49,7 @@ mod again {
                 case.ingest();
                 (case.dump(), case.told())
             });
-            // Of the two, only the week holds work that was taken back, in two repositories.
+            // Of the two, only the week holds work that was taken back.
             assert_eq!(dumps[0].1.contains("\nrework "), folder.starts_with("examples"));
             assert_eq!(dumps[0], dumps[1]);
             assert_eq!(dumps[0], dumps[2]);
