@@ -59,6 +59,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// A query, within this stretch of time.
+    pub(crate) fn within(&self, query: &Query) -> Query {
+        Query { since: self.since, until: self.until, ..query.clone() }
+    }
+
     /// Settles a stretch of time by what is in the store. `query` holds whatever else sessions are picked by.
     pub(crate) fn of(
         since: &str,

@@ -12,7 +12,7 @@ use crate::screen::text::{fit, left, line, right, words};
 use crate::window::Window;
 use hotwash_core::sessions::{SessionId, SessionKind};
 use hotwash_engine::pipeline::{self, ForgetError};
-use hotwash_engine::stores::{Query, Row};
+use hotwash_engine::stores::Row;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 
@@ -84,7 +84,7 @@ fn pick(context: &Context<'_>, args: &Forget, run: &Run<'_>) -> Result<Vec<Row>,
         let query = run.query(args.project.as_deref(), true);
         let since = args.since.as_deref().unwrap_or("all");
         let window = Window::of(since, args.until.as_deref(), &context.screen.clock, &run.store, &query)?;
-        run.store.sessions(&Query { since: window.since, until: window.until, ..query })?
+        run.store.sessions(&window.within(&query))?
     };
     // A transcript goes as a whole, so sessions that share one go together.
     let ids: Vec<SessionId> = rows.iter().map(|row| row.session.id.clone()).collect();

@@ -17,7 +17,7 @@ use hotwash_core::scores::offline;
 use hotwash_core::sessions::Timestamp;
 use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::langfuse::keep;
-use hotwash_engine::stores::{Judged, Query};
+use hotwash_engine::stores::{Judged, Query, Store};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -74,8 +74,8 @@ fn judged(run: &Run<'_>, screen: &Screen, args: &Args) -> Result<(Window, Vec<Ju
     let query = run.query(project(&args.select), false);
     let since = run.settings.since.value.as_str();
     let window = Window::of(since, args.select.until.as_deref(), &screen.clock, &run.store, &query)?;
-    let judged = run.store.judged(&Query { since: window.since, until: window.until, ..query })?;
-    Ok((window, judged, newest(run)?))
+    let judged = run.store.judged(&window.within(&query))?;
+    Ok((window, judged, newest(&run.store)?))
 }
 
 /// Takes the word of the repositories for what became of work that no later session touched.
@@ -92,8 +92,8 @@ fn ask_git(run: &Run<'_>, context: &Context<'_>, judged: &mut [Judged]) {
 }
 
 /// The end of the newest session: what is younger than the rework window is so by then.
-pub(super) fn newest(run: &Run<'_>) -> Result<Timestamp, Failure> {
-    Ok(run.store.newest(&Query::default())?.unwrap_or(Timestamp(0)))
+pub(super) fn newest(store: &Store) -> Result<Timestamp, Failure> {
+    Ok(store.newest(&Query::default())?.unwrap_or(Timestamp(0)))
 }
 
 /// A session as the score takes it.

@@ -17,7 +17,7 @@ use hotwash_core::outcomes::Prism;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_core::sessions::EventId;
-use hotwash_engine::stores::{Lookup, Query, Row};
+use hotwash_engine::stores::{Lookup, Query, Row, Store};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -31,9 +31,19 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
     let screen = &context.screen;
     let query = Query { without_facts: true, ..run.query(project(select), false) };
-    let (window, rows) = run.sessions(screen, select.until.as_deref(), &query)?;
-    let counts = Counts::of(&run, &rows, &query)?;
-    let prism = prism(&run, &window, &query)?;
+    let window = run.window(screen, select.until.as_deref(), &query)?;
+    let reader = run.store.reader()?;
+    // Side by side, because this is what people wait for.
+    let (rows, counts, prism) = std::thread::scope(|scope| {
+        let beside = reader.map(|store| scope.spawn(|| prism(&{ store }, &window, &query)));
+        let rows = run.store.sessions(&window.within(&query))?;
+        let counts = Counts::of(&run, &rows, &query)?;
+        let prism = match beside {
+            Some(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => prism(&run.store, &window, &query),
+        };
+        Ok::<_, Failure>((rows, counts, prism?))
+    })?;
     let exit = run.report();
     stdout(&draw(&run, screen, &window, &rows, &counts, &prism, Some(context.started.elapsed())))?;
     // The system takes it all back at once; piece by piece would take longer than drawing did.
@@ -42,9 +52,9 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
 }
 
 /// The PRISM score of the sessions of a window.
-pub(super) fn prism(run: &Run<'_>, window: &Window, query: &Query) -> Result<Prism, Failure> {
-    let judged = run.store.judged(&Query { since: window.since, until: window.until, ..query.clone() })?;
-    let now = super::prism::newest(run)?;
+pub(super) fn prism(store: &Store, window: &Window, query: &Query) -> Result<Prism, Failure> {
+    let judged = store.judged(&window.within(query))?;
+    let now = super::prism::newest(store)?;
     Ok(Prism::of(judged.iter().map(|judged| super::prism::input(judged, now))))
 }
 
