@@ -28,6 +28,7 @@ pub mod value;
 pub mod verification;
 
 pub use calls::{OpenCall, Status, Step};
+use claims::LastWords;
 pub use signals::SignalFacts;
 pub use tokens::{Cost, Tokens};
 pub use transcript::{Identity, Words};
@@ -53,12 +54,15 @@ pub trait Fold {
     fn finish(&self) -> Self::Facts;
 }
 
-/// What a fold comes to: tokens alone need the price table.
+/// What a fold comes to: tokens need the price table, and what was checked needs the last words.
 macro_rules! finished {
-    (tokens, $ledger:ident, $prices:ident) => {
+    (tokens, $ledger:ident, $prices:ident, $last:ident) => {
         $ledger.tokens.priced($prices)
     };
-    ($name:ident, $ledger:ident, $prices:ident) => {
+    (verification, $ledger:ident, $prices:ident, $last:ident) => {
+        $ledger.verification.closed($last)
+    };
+    ($name:ident, $ledger:ident, $prices:ident, $last:ident) => {
         $ledger.$name.finish()
     };
 }
@@ -127,8 +131,8 @@ macro_rules! groups {
                 $(shown!($shown, self.$name.event(event, &Step::Aside));)*
             }
 
-            fn finish(&self, prices: &Prices) -> Facts {
-                Facts { $($name: finished!($name, self, prices),)* }
+            fn finish(&self, prices: &Prices, last: &LastWords<'_>) -> Facts {
+                Facts { $($name: finished!($name, self, prices, last),)* }
             }
         }
     };
@@ -149,6 +153,7 @@ groups! {
     transcript: transcript::Transcript => transcript::TranscriptFacts, all, "The transcript";
 }
 
+/// Writes a group under its name, unless nothing was seen of it.
 fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
     let before = out.len();
     if out.last() != Some(&b'{') {
@@ -218,8 +223,10 @@ impl Ledger {
 
     /// The facts so far.
     pub fn finish(&self, prices: &Prices) -> Facts {
-        let mut facts = self.folds.finish(prices);
-        settle::settle(&mut facts, self.last_answer().as_deref());
+        let answer = self.last_answer();
+        let last = LastWords::new(self.folds.transcript.last_recorded(), answer.as_deref().unwrap_or_default());
+        let mut facts = self.folds.finish(prices, &last);
+        settle::settle(&mut facts, &last);
         if !facts.knows("cost_usd") {
             facts.tokens.cost_usd.lose();
         }

@@ -214,6 +214,11 @@ impl Transcript {
         &self.words
     }
 
+    /// The agent's last words as they were recorded.
+    pub(super) fn last_recorded(&self) -> Option<&Recorded> {
+        self.last_answer.as_ref()
+    }
+
     /// The agent's last words.
     pub fn last_answer(&self) -> Option<String> {
         self.last_answer.as_ref().map(|answer| answer.text().to_str().trim().to_owned())
