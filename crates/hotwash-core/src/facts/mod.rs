@@ -111,7 +111,7 @@ macro_rules! groups {
             pub fn stored(&self) -> String {
                 let mut out = Vec::with_capacity(STORED_BYTES);
                 out.push(b'{');
-                $(write_group(stringify!($name), &self.$name, &mut out);)*
+                $(write_group(concat!("\"", stringify!($name), "\":{"), &self.$name, &mut out);)*
                 out.push(b'}');
                 String::from_utf8(out).unwrap_or_default()
             }
@@ -156,24 +156,9 @@ groups! {
 /// Writes a group under its name, unless nothing was seen of it.
 fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
     let before = out.len();
-    if out.last() != Some(&b'{') {
-        out.push(b',');
-    }
-    for part in ["\"", name, "\":{"] {
-        out.extend_from_slice(part.as_bytes());
-    }
+    value::name(name, out);
     let empty = out.len();
-    group.each(&mut |manual, value| {
-        if !value.is_nothing() {
-            if out.last() != Some(&b'{') {
-                out.push(b',');
-            }
-            for part in ["\"", manual.name, "\":"] {
-                out.extend_from_slice(part.as_bytes());
-            }
-            value.stored(out);
-        }
-    });
+    group.stored(out);
     if out.len() == empty {
         out.truncate(before);
     } else {
