@@ -5,7 +5,7 @@ use crate::sources::claude_code::read::{Reading, Transcript};
 use crate::sources::claude_code::role;
 use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
 use hotwash_core::facts::{Cited, Facts, Identity, Ledger};
-use hotwash_core::outcomes::summary::Told;
+use hotwash_core::outcomes::summary::{Summary, Told};
 use hotwash_core::outcomes::{self};
 use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
 use hotwash_core::scores::offline;
@@ -109,24 +109,28 @@ pub(super) fn graded(
         facts.ending.ended_without_answer = Cited::default();
     }
     let outcome = outcomes::offline(&facts);
-    let redacted = |words: &Option<String>| words.as_deref().map(|words| redact(words, setup.rules));
-    let (title, prompt) = (redacted(&words.title), redacted(&words.first_prompt));
-    let (task, answer) = (redacted(&words.task), redacted(&ledger.last_answer()));
+    let redacted = |words: Option<&String>| words.map(|words| redact(words, setup.rules));
+    let given = redacted(words.title.as_ref());
+    let asked = redacted(words.first_prompt.as_ref().or(words.task.as_ref()));
+    let answer = redacted(ledger.last_answer().as_ref());
     let told = Told {
-        title: title.as_ref().map(Redacted::as_str),
-        first_prompt: prompt.as_ref().or(task.as_ref()).map(Redacted::as_str),
+        title: given.as_ref().map(Redacted::as_str),
+        first_prompt: asked.as_ref().map(Redacted::as_str),
         last_answer: answer.as_ref().map(Redacted::as_str),
     };
-    let summary = redact(&outcomes::summary::paragraph(&told, &facts, &outcome), setup.rules);
-    let title = redact(&outcomes::summary::title(&told), setup.rules);
+    let Summary { title, paragraph } = Summary::of(&told, &facts, &outcome);
+    let title = match given {
+        Some(given) if given.as_str() == title => given,
+        _ => redact(&title, setup.rules),
+    };
     let session = Session {
         id: SessionId::of(first.first),
         kind,
         recorded: identity.session.unwrap_or_default(),
         agent: identity.agent,
         project: redact(identity.cwd.as_deref().unwrap_or_default(), setup.rules),
-        title: one_line(&title, setup.rules),
-        summary,
+        title: one_line(title, setup.rules),
+        summary: redact(&paragraph, setup.rules),
         from: identity.from,
         to: identity.to,
         open: false,
@@ -144,9 +148,10 @@ fn is_fresh(identity: &Identity, setup: &Setup<'_>) -> bool {
 }
 
 /// Folds white space, then shortens: redacted text may be cut, raw text may not.
-fn one_line(text: &Redacted<String>, rules: &Rules) -> Redacted<String> {
+fn one_line(text: Redacted<String>, rules: &Rules) -> Redacted<String> {
     let folded = text.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
-    redact(&folded, rules).shorten(TITLE_CHARS)
+    let line = if folded == text.as_str() { text } else { redact(&folded, rules) };
+    line.shorten(TITLE_CHARS)
 }
 
 /// What reading had to say, as JSON; nothing where all was sound.
