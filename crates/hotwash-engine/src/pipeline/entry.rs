@@ -137,7 +137,8 @@ pub(super) fn graded(
         facts: redact_facts(facts, setup.rules),
         progress: ledger.subagents(setup.prices),
     };
-    let grade = offline::grade(session.facts.get(), setup.rubric);
+    // Redaction changes no fact that the outcome goes by.
+    let grade = offline::grade_as(session.facts.get(), &outcome, setup.rubric);
     Graded { session, grade, outcome, print: ledger.fingerprint() }
 }
 

@@ -19,6 +19,7 @@ mod words;
 
 use super::{Grade, Item, Provenance, Reading, Score, Unscored, Value};
 use crate::facts::{Cited, Facts};
+use crate::outcomes::{self, Outcome};
 use crate::rubric::{Dimension, Rubric, Scorer};
 use crate::sessions::EventId;
 use std::sync::Arc;
@@ -31,10 +32,15 @@ pub const VERSION: &str = "1.0.0";
 
 /// Grades a session from its facts: same facts and rubric, same grade, byte for byte.
 pub fn grade(facts: &Facts, rubric: &Rubric) -> Grade {
+    grade_as(facts, &outcomes::offline(facts), rubric)
+}
+
+/// [`grade`] where the outcome is known already.
+pub fn grade_as(facts: &Facts, outcome: &Outcome, rubric: &Rubric) -> Grade {
     let provenance = provenance(rubric);
     let score = |dimension: &Dimension| Score {
         dimension: dimension.name.clone(),
-        reading: read(facts, dimension),
+        reading: read(facts, outcome, dimension),
         provenance: Arc::clone(&provenance),
     };
     Grade::of(rubric.dimensions.iter().map(score).collect(), rubric)
@@ -52,8 +58,8 @@ pub fn provenance(rubric: &Rubric) -> Arc<Provenance> {
     })
 }
 
-/// What the facts say about one dimension.
-pub fn read(facts: &Facts, dimension: &Dimension) -> Reading {
+/// What the facts and the outcome that follows from them say about one dimension.
+pub fn read(facts: &Facts, outcome: &Outcome, dimension: &Dimension) -> Reading {
     let Some(offline) = &dimension.offline else {
         let reason = format!("facts alone say nothing about {}", dimension.title.to_lowercase());
         return Reading::Unscored { why: Unscored::NotByThisJudge, reason };
@@ -70,7 +76,7 @@ pub fn read(facts: &Facts, dimension: &Dimension) -> Reading {
         return nothing_to_go_by(format!("{what} was not recorded"));
     }
     match offline.from {
-        Scorer::GoalAchievement => goal::read(facts, offline, dimension),
+        Scorer::GoalAchievement => goal::read(outcome, offline, dimension),
         Scorer::ToolEfficiency => tools::read(facts, offline),
         Scorer::ProcessAdherence => process::read(facts, offline),
         Scorer::ContextEfficiency => context::read(facts, offline),

@@ -87,7 +87,7 @@ fn line(facts: &Facts, dimension: &str) -> String {
 
 fn number(facts: &Facts, dimension: &str) -> Option<f64> {
     static V2: LazyLock<Rubric> = LazyLock::new(|| rubric("v2"));
-    match read(facts, V2.dimension(dimension).unwrap()) {
+    match read(facts, &crate::outcomes::offline(facts), V2.dimension(dimension).unwrap()) {
         Reading::Scored { value, .. } => Some(value.number()),
         Reading::Unscored { .. } => None,
     }
