@@ -25,8 +25,26 @@ pub(super) struct Anchors {
     bits: Box<[u64; 1024]>,
     /// For each pair of bytes the number of its bucket; 0 is the empty one.
     bucket_of: Vec<u16>,
-    buckets: Vec<Vec<Entry>>,
+    buckets: Vec<Bucket>,
     words: Vec<(Box<[u8]>, Case)>,
+}
+
+/// The words that a pair of bytes stands in.
+#[derive(Default)]
+struct Bucket {
+    entries: Vec<Entry>,
+    /// A bit for the last five bits of each byte that may come before the pair, or after it: of the three bytes that a
+    /// word is known by, the one that is not in the pair. Letters have the same bits in either case.
+    before: u32,
+    after: u32,
+}
+
+impl Bucket {
+    /// Whether a neighbour of the pair at a place in a text fits at least one of the words.
+    fn fits(&self, text: &[u8], at: usize) -> bool {
+        let has = |bits: u32, byte: Option<&u8>| byte.is_some_and(|byte| bits >> (byte & 31) & 1 != 0);
+        has(self.after, text.get(at + 2)) || has(self.before, text.get(at.wrapping_sub(1)))
+    }
 }
 
 struct Entry {
@@ -42,7 +60,7 @@ struct Entry {
 impl Anchors {
     /// Compiles words of three bytes or more; shorter ones are passed over.
     pub(super) fn new<'w>(words: impl Iterator<Item = Word<'w>>) -> Anchors {
-        let (bits, bucket_of, buckets) = (Box::new([0; 1024]), vec![0; 1 << 16], vec![Vec::new()]);
+        let (bits, bucket_of, buckets) = (Box::new([0; 1024]), vec![0; 1 << 16], vec![Bucket::default()]);
         let mut anchors = Anchors { bits, bucket_of, buckets, words: Vec::new() };
         for (number, word) in words.enumerate() {
             let bytes = word.text.as_bytes();
@@ -53,7 +71,13 @@ impl Anchors {
                     let (first, last) = (bytes[0], bytes[bytes.len() - 1]);
                     for pair in variants(a, b, word.case) {
                         let (offset, length) = (offset as u32, bytes.len() as u32);
-                        anchors.insert(pair, Entry { word: number, offset, length, first, last });
+                        let bucket = anchors.bucket(pair);
+                        bucket.entries.push(Entry { word: number, offset, length, first, last });
+                        if offset as usize == at {
+                            bucket.after |= 1 << (bytes[at + 2] & 31);
+                        } else {
+                            bucket.before |= 1 << (bytes[at] & 31);
+                        }
                     }
                 }
             }
@@ -61,14 +85,15 @@ impl Anchors {
         anchors
     }
 
-    fn insert(&mut self, pair: u16, entry: Entry) {
+    /// The bucket of a pair, a new one where there is none.
+    fn bucket(&mut self, pair: u16) -> &mut Bucket {
         let index = usize::from(pair);
         if self.bucket_of[index] == 0 {
             self.bucket_of[index] = self.buckets.len() as u16;
-            self.buckets.push(Vec::new());
+            self.buckets.push(Bucket::default());
             self.bits[index >> 6] |= 1 << (index & 63);
         }
-        self.buckets[usize::from(self.bucket_of[index])].push(entry);
+        &mut self.buckets[usize::from(self.bucket_of[index])]
     }
 
     /// Where the three bytes start whose two pairs are the least common. Pairs that are looked for anyway cost less.
@@ -112,7 +137,11 @@ impl Anchors {
 
     fn look(&self, text: &[u8], at: usize, found: &mut impl FnMut(usize, Range<usize>)) {
         let pair = usize::from(u16::from_le_bytes([text[at], text[at + 1]]));
-        for entry in &self.buckets[usize::from(self.bucket_of[pair])] {
+        let bucket = &self.buckets[usize::from(self.bucket_of[pair])];
+        if !bucket.fits(text, at) {
+            return;
+        }
+        for entry in &bucket.entries {
             let Some(start) = at.checked_sub(entry.offset as usize) else {
                 continue;
             };
