@@ -167,8 +167,8 @@ fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
 }
 
 impl Facts {
-    /// Shows each word that came from outside (a tool's name, a command) to `change`, which may replace it.
-    pub(crate) fn words(&mut self, mut change: impl FnMut(&mut String)) {
+    /// Shows each word that came from outside (a tool's name, a command) to `change`, which may give another for it.
+    pub(crate) fn words(&mut self, mut change: impl FnMut(&str) -> Option<String>) {
         let Facts { prompts, tools, tokens, transcript, .. } = self;
         let lists = [
             &mut prompts.slash_commands,
@@ -178,14 +178,20 @@ impl Facts {
             &mut tokens.subagents_seen_in_progress,
             &mut transcript.versions,
         ];
-        lists.into_iter().flatten().for_each(&mut change);
-        for tally in [&mut tools.tool_calls_by_name, &mut tools.tool_errors_by_name, &mut tools.skills_loaded] {
-            let mut changed = Tally::new();
-            for (mut name, count) in std::mem::take(tally) {
-                change(&mut name);
-                *changed.entry(name).or_default() += count;
+        for word in lists.into_iter().flatten() {
+            if let Some(other) = change(word) {
+                *word = other;
             }
-            *tally = changed;
+        }
+        for tally in [&mut tools.tool_calls_by_name, &mut tools.tool_errors_by_name, &mut tools.skills_loaded] {
+            let changes: Vec<(String, String)> =
+                tally.keys().filter_map(|name| Some((name.clone(), change(name)?))).collect();
+            // Taken out first: one may be called now what another was called before.
+            let changed: Vec<(String, u64)> =
+                changes.into_iter().filter_map(|(name, other)| Some((other, tally.remove(&name)?))).collect();
+            for (name, count) in changed {
+                *tally.entry(name).or_default() += count;
+            }
         }
     }
 }
