@@ -225,7 +225,7 @@ impl Ledger {
     }
 
     /// Who, where and when.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> Identity<'_> {
         let (from, to) = self.folds.pace.span().unzip();
         Identity { from, to, ..self.folds.transcript.identity() }
     }

@@ -126,9 +126,9 @@ pub(super) fn graded(
     let session = Session {
         id: SessionId::of(first.first),
         kind,
-        recorded: identity.session.unwrap_or_default(),
-        agent: identity.agent,
-        project: redact(identity.cwd.as_deref().unwrap_or_default(), setup.rules),
+        recorded: identity.session.unwrap_or_default().to_owned(),
+        agent: identity.agent.map(str::to_owned),
+        project: redact(identity.cwd.unwrap_or_default(), setup.rules),
         title: one_line(title, setup.rules),
         summary: redact(&paragraph, setup.rules),
         from: identity.from,
@@ -143,7 +143,7 @@ pub(super) fn graded(
 }
 
 /// Whether something happened so lately that the agent may still be at it.
-fn is_fresh(identity: &Identity, setup: &Setup<'_>) -> bool {
+fn is_fresh(identity: &Identity<'_>, setup: &Setup<'_>) -> bool {
     let age_ms = |to: Timestamp| (setup.now_ns / 1_000_000).saturating_sub(to.0);
     identity.to.is_some_and(|to| (-QUIET_MS..QUIET_MS).contains(&age_ms(to)))
 }
