@@ -214,8 +214,12 @@ impl Ledger {
 
     /// The facts so far.
     pub fn finish(&self, prices: &Prices) -> Facts {
-        let answer = self.last_answer();
-        let last = LastWords::new(self.folds.transcript.last_recorded(), answer.as_deref().unwrap_or_default());
+        self.finish_as(prices, self.last_answer().as_deref())
+    }
+
+    /// [`Ledger::finish`] where the last answer is at hand.
+    pub fn finish_as(&self, prices: &Prices, last_answer: Option<&str>) -> Facts {
+        let last = LastWords::new(self.folds.transcript.last_recorded(), last_answer.unwrap_or_default());
         let mut facts = self.folds.finish(prices, &last);
         settle::settle(&mut facts, &last);
         if !facts.knows("cost_usd") {

@@ -28,8 +28,8 @@ pub(super) fn entry(
     setup: &Setup<'_>,
 ) -> (Entry, Vec<Joined>) {
     let parts: Vec<&Part> = transcript.pieces.parts().collect();
-    let facts: Vec<Facts> = parts.iter().map(|part| part.ledger.finish(setup.prices)).collect();
-    if let Some((last, part)) = facts.last().zip(parts.last())
+    let finished: Vec<Finished> = parts.iter().map(|part| Finished::of(&part.ledger, setup)).collect();
+    if let Some((Finished { facts: last, .. }, part)) = finished.last().zip(parts.last())
         && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
         && is_fresh(&part.ledger.identity(), setup)
     {
@@ -37,21 +37,22 @@ pub(super) fn entry(
         file.decoder = STILL_RUNNING;
     }
     let role = known.unwrap_or_else(|| {
-        let pieces: Vec<(&Part, &Facts)> = parts.iter().copied().zip(&facts).collect();
+        let pieces: Vec<(&Part, &Facts)> =
+            parts.iter().copied().zip(finished.iter().map(|finished| &finished.facts)).collect();
         role(file.path.as_ref(), &transcript.reading, &pieces)
     });
     let mut joined = Vec::new();
     let (mut pieces, mut parts_of, mut sessions, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     if let Some(kind) = role.session() {
-        for (part, facts) in parts.iter().zip(facts).filter(|(part, _)| part.has_lived()) {
+        for (part, finished) in parts.iter().zip(finished).filter(|(part, _)| part.has_lived()) {
             let piece = part.piece();
             keys.extend(part.ledger.keys());
-            parts_of.push((part, facts));
+            parts_of.push((part, finished));
             pieces.push(piece);
         }
-        for (at, (part, facts)) in parts_of.into_iter().enumerate() {
+        for (at, (part, finished)) in parts_of.into_iter().enumerate() {
             let next = pieces.get(at + 1);
-            sessions.push(graded(kind, &pieces[at], next, &part.ledger, facts, setup));
+            sessions.push(graded(kind, &pieces[at], next, &part.ledger, finished, setup));
         }
         joined = within(&file, &parts, &pieces, setup);
         if let Some(last) = sessions.last_mut() {
@@ -75,8 +76,8 @@ fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>
         let in_order = run.pieces.iter().copied().eq(first..=last);
         let Some(ledger) = parts[last].joint(first).filter(|_| in_order && last > first) else { continue };
         let next = pieces.get(last + 1);
-        let facts = ledger.finish(setup.prices);
-        let mut graded = graded(SessionKind::Main, &pieces[first], next, ledger, facts, setup);
+        let finished = Finished::of(ledger, setup);
+        let mut graded = graded(SessionKind::Main, &pieces[first], next, ledger, finished, setup);
         graded.session.open = next.is_none();
         let mut of_run: Vec<StoredPart> = pieces[first..=last]
             .iter()
@@ -90,6 +91,20 @@ fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>
     joined
 }
 
+/// What came of a ledger: the facts, and the agent's last words, which they go by.
+pub(super) struct Finished {
+    facts: Facts,
+    answer: Option<String>,
+}
+
+impl Finished {
+    /// What comes of a ledger.
+    pub(super) fn of(ledger: &Ledger, setup: &Setup<'_>) -> Finished {
+        let answer = ledger.last_answer();
+        Finished { facts: ledger.finish_as(setup.prices, answer.as_deref()), answer }
+    }
+}
+
 /// The session that begins with a piece, from the facts of that piece and of those that were joined to it. `next` is the
 /// piece that follows in the same transcript: how it opens is the last word on this one.
 pub(super) fn graded(
@@ -97,9 +112,10 @@ pub(super) fn graded(
     first: &Piece,
     next: Option<&Piece>,
     ledger: &Ledger,
-    mut facts: Facts,
+    finished: Finished,
     setup: &Setup<'_>,
 ) -> Graded {
+    let Finished { mut facts, answer } = finished;
     let identity = ledger.identity();
     let words = ledger.words();
     facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
@@ -112,7 +128,7 @@ pub(super) fn graded(
     let redacted = |words: Option<&String>| words.map(|words| redact(words, setup.rules));
     let given = redacted(words.title.as_ref());
     let asked = redacted(words.first_prompt.as_ref().or(words.task.as_ref()));
-    let answer = redacted(ledger.last_answer().as_ref());
+    let answer = redacted(answer.as_ref());
     let told = Told {
         title: given.as_ref().map(Redacted::as_str),
         first_prompt: asked.as_ref().map(Redacted::as_str),
