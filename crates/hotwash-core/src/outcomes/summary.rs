@@ -162,8 +162,9 @@ fn sentence(line: &str) -> Option<String> {
             break;
         }
         if words.peek().is_some() {
-            let said = sentence.strip_prefix(PLAN).unwrap_or(&sentence);
-            if said.len() > 8 && said.ends_with(['.', '!', '?']) {
+            if matches!(sentence.as_bytes().last(), Some(b'.' | b'!' | b'?'))
+                && sentence.strip_prefix(PLAN).unwrap_or(&sentence).len() > 8
+            {
                 break;
             }
             sentence.push(' ');
@@ -238,9 +239,12 @@ fn without_courtesy(sentence: &str) -> String {
     'again: loop {
         for courtesy in COURTESIES {
             let Some(head) = rest.get(..courtesy.len()) else { continue };
+            if !head.eq_ignore_ascii_case(courtesy) {
+                continue;
+            }
             let after = rest.get(courtesy.len()..).unwrap_or_default();
             let spaced = courtesy.is_ascii() && after.starts_with(' ') || !courtesy.is_ascii() && !after.is_empty();
-            if head.eq_ignore_ascii_case(courtesy) && spaced && after.trim().chars().count() > 2 {
+            if spaced && after.trim().chars().count() > 2 {
                 rest = after.trim_start();
                 asked |= courtesy.contains("you") || courtesy.contains("we");
                 continue 'again;
