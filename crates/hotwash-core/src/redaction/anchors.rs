@@ -29,28 +29,26 @@ pub(super) struct Anchors {
     words: Vec<(Box<[u8]>, Case)>,
 }
 
-/// The words that a pair of bytes stands in.
+/// The words that a pair of bytes stands in. Each is known by three bytes, so that one of the pair's neighbours is known.
 #[derive(Default)]
 struct Bucket {
     entries: Vec<Entry>,
-    /// A bit for the last five bits of each byte that may come before the pair, or after it: of the three bytes that a
-    /// word is known by, the one that is not in the pair. Letters have the same bits in either case.
-    before: u32,
-    after: u32,
+    /// What may stand before the pair and behind it, by their marks.
+    near: [u32; 2],
 }
 
-impl Bucket {
-    /// Whether a neighbour of the pair at a place in a text fits at least one of the words.
-    fn fits(&self, text: &[u8], at: usize) -> bool {
-        let has = |bits: u32, byte: Option<&u8>| byte.is_some_and(|byte| bits >> (byte & 31) & 1 != 0);
-        has(self.after, text.get(at + 2)) || has(self.before, text.get(at.wrapping_sub(1)))
-    }
+/// A bit by which most neighbours are told apart. It is the same for a letter in either case.
+fn mark(byte: u8) -> u32 {
+    1 << (byte & 31)
 }
 
 struct Entry {
     word: usize,
     /// How far into the word the pair stands.
     offset: u32,
+    /// The neighbour of the pair that the word is known by, and whether it stands behind the pair.
+    neighbour: u32,
+    behind: bool,
     length: u32,
     /// The first and the last byte of the word, at hand without looking the word up.
     first: u8,
@@ -71,13 +69,11 @@ impl Anchors {
                     let (first, last) = (bytes[0], bytes[bytes.len() - 1]);
                     for pair in variants(a, b, word.case) {
                         let (offset, length) = (offset as u32, bytes.len() as u32);
+                        let behind = offset as usize == at;
+                        let neighbour = mark(if behind { bytes[at + 2] } else { bytes[at] });
                         let bucket = anchors.bucket(pair);
-                        bucket.entries.push(Entry { word: number, offset, length, first, last });
-                        if offset as usize == at {
-                            bucket.after |= 1 << (bytes[at + 2] & 31);
-                        } else {
-                            bucket.before |= 1 << (bytes[at] & 31);
-                        }
+                        bucket.near[usize::from(behind)] |= neighbour;
+                        bucket.entries.push(Entry { word: number, offset, neighbour, behind, length, first, last });
                     }
                 }
             }
@@ -138,10 +134,15 @@ impl Anchors {
     fn look(&self, text: &[u8], at: usize, found: &mut impl FnMut(usize, Range<usize>)) {
         let pair = usize::from(u16::from_le_bytes([text[at], text[at + 1]]));
         let bucket = &self.buckets[usize::from(self.bucket_of[pair])];
-        if !bucket.fits(text, at) {
+        let mark_at = |at: usize| text.get(at).map_or(0, |byte| mark(*byte));
+        let near = [mark_at(at.wrapping_sub(1)), mark_at(at + 2)];
+        if near[0] & bucket.near[0] | near[1] & bucket.near[1] == 0 {
             return;
         }
         for entry in &bucket.entries {
+            if near[usize::from(entry.behind)] & entry.neighbour == 0 {
+                continue;
+            }
             let Some(start) = at.checked_sub(entry.offset as usize) else {
                 continue;
             };
