@@ -223,13 +223,18 @@ impl Fingerprint {
         if self.files.len() > 1 {
             lines.sort_unstable_by_key(|(place, _)| *place);
         }
+        let file_at = |place: u64| self.files[(place as u32) as usize].file;
         let sum = |changes: &[(u64, &LineChange)]| {
+            if let [(place, change)] = changes {
+                let LineChange { line, net, at, .. } = **change;
+                return (net > 0).then(|| Added { line, at, home: (file_at(*place), net), more: Vec::new() });
+            }
             let mut rest: i64 = changes.iter().map(|(_, change)| i64::from(change.net)).sum();
             let (line, at) = (changes.first()?.1.line, changes.iter().map(|(_, change)| change.at).max()?);
             let mut homes = changes.iter().filter_map(|(place, change)| {
                 let copies = i64::from(change.net).min(rest).max(0);
                 rest -= copies;
-                (copies > 0).then_some((self.files[(*place as u32) as usize].file, copies as i32))
+                (copies > 0).then_some((file_at(*place), copies as i32))
             });
             let home = homes.next()?;
             Some(Added { line, at, home, more: homes.collect() })
