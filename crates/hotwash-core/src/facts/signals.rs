@@ -352,7 +352,7 @@ fn language(words: &str) -> Option<String> {
     }
     // Telling languages apart in earnest costs more than reading the rest of the transcript, and in most prompts a few
     // small words tell as much. Where hardly a letter is beyond ASCII, and no small word is known, nothing would.
-    if let Some(language) = by_small_words(prose()) {
+    if let Some(language) = by_small_words(split_words(words)) {
         return Some(language.to_string());
     }
     let letters = |beyond: bool| {
@@ -402,8 +402,8 @@ const SMALL_WORDS: &[(&str, &[&str])] = &[
     ("nld", &["het", "een", "en", "niet", "van", "dat", "voor", "met", "maar", "zijn", "naar", "ook", "deze", "wat"]),
 ];
 
-/// The language with the most small words: at least two, and more than any other has.
-fn by_small_words<'w>(prose: impl Iterator<Item = &'w str>) -> Option<&'static str> {
+/// The language with the most small words that are no code: at least two, and more than any other has.
+fn by_small_words<'w>(words: impl Iterator<Item = &'w str>) -> Option<&'static str> {
     /// Each small word, with a bit for each language that has it, at the first free place from its own on.
     static LANGUAGES: LazyLock<[(u64, u32); PLACES]> = LazyLock::new(|| {
         let mut languages = [(0, 0); PLACES];
@@ -418,9 +418,10 @@ fn by_small_words<'w>(prose: impl Iterator<Item = &'w str>) -> Option<&'static s
     });
     let languages = &*LANGUAGES;
     let mut hits = [0; SMALL_WORDS.len()];
-    for word in prose.filter_map(small) {
-        let (_, known) = languages[place(languages, word)];
-        if known != 0 {
+    for word in words {
+        let Some(small) = small(word) else { continue };
+        let (_, known) = languages[place(languages, small)];
+        if known != 0 && !is_code(word) {
             for (language, hits) in hits.iter_mut().enumerate() {
                 *hits += known >> language & 1;
             }

@@ -286,10 +286,19 @@ static ASCII: [Option<bool>; 256] = {
 /// Words with plain apostrophes, and in lower case where that takes more than ASCII.
 pub(super) fn plain(words: &str) -> Cow<'_, str> {
     // What is not ASCII is mostly a dash, a tick or a script without cases.
-    if words.is_ascii() || !words.chars().any(|c| c == '’' || !c.is_ascii() && c.is_uppercase()) {
-        return Cow::Borrowed(words);
+    let mut rest = words;
+    loop {
+        let (blocks, _) = rest.as_bytes().as_chunks::<8>();
+        let ascii = 8 * blocks.iter().take_while(|block| block.is_ascii()).count();
+        let Some(at) = (ascii..rest.len()).find(|at| !rest.as_bytes()[*at].is_ascii()) else {
+            return Cow::Borrowed(words);
+        };
+        let mut characters = rest.get(at..).unwrap_or_default().chars();
+        if characters.next().is_some_and(|c| c == '’' || c.is_uppercase()) {
+            return Cow::Owned(words.to_lowercase().replace('’', "'"));
+        }
+        rest = characters.as_str();
     }
-    Cow::Owned(words.to_lowercase().replace('’', "'"))
 }
 
 #[cfg(test)]
