@@ -18,12 +18,12 @@ pub(super) fn read(outcome: &Outcome, offline: &Offline, dimension: &Dimension) 
         Goal::Complete if by_run => level(dimension, COMPLETE, items(), Some(offline.get("confidence_verified"))),
         Goal::Complete => level(dimension, COMPLETE, items(), Some(offline.get("confidence_accepted"))),
         Goal::Undecided => {
-            let reasons: Vec<&str> = outcome.reasons.iter().map(|reason| reason.text.as_str()).collect();
+            let reasons: Vec<&str> = outcome.reasons.iter().map(|reason| &*reason.text).collect();
             nothing_to_go_by(format!("{}: undecided", reasons.join("; ")))
         }
     }
 }
 
 fn item(reason: &Reason) -> Item {
-    note(&reason.fact, reason.text.clone(), &reason.events)
+    note(reason.fact.clone(), reason.text.clone(), &reason.events)
 }

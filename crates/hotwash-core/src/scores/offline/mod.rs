@@ -22,6 +22,7 @@ use crate::facts::{Cited, Facts};
 use crate::outcomes::{self, Outcome};
 use crate::rubric::{Dimension, Rubric, Scorer};
 use crate::sessions::EventId;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// This judge's name.
@@ -102,8 +103,8 @@ fn level(dimension: &Dimension, index: usize, items: Vec<Item>, confidence: Opti
 }
 
 /// An item that moves nothing but explains.
-fn note(fact: &str, reason: String, events: &[EventId]) -> Item {
-    Item { amount: 0.0, reason, fact: fact.to_owned(), events: events.to_vec() }
+fn note(fact: impl Into<Cow<'static, str>>, reason: impl Into<Cow<'static, str>>, events: &[EventId]) -> Item {
+    Item { amount: 0.0, reason: reason.into(), fact: fact.into(), events: events.to_vec() }
 }
 
 /// The last of the events that something points at.
