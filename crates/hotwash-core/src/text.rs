@@ -118,7 +118,7 @@ impl<'a> Text<'a> {
 }
 
 /// A text that is kept as it was recorded. Most are replaced by the next one before anybody looks.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
     bytes: Vec<u8>,
     form: Form,

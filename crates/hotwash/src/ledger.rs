@@ -50,7 +50,7 @@ pub(crate) fn losses<'a>(grade: &'a Grade, rubric: &Rubric) -> Vec<Loss<'a>> {
         }
         match (value, items.first()) {
             // A level is decided by its first item, which took what is missing to the top unless it speaks for the session.
-            (Value::Level { .. }, Some(item)) if SPEAKS_FOR.contains(&item.fact.as_str()) => {}
+            (Value::Level { .. }, Some(item)) if SPEAKS_FOR.contains(&&*item.fact) => {}
             (Value::Level { .. }, Some(item)) => lose(1.0 - value.number(), item),
             _ => items.iter().filter(|item| !item.fact.is_empty()).for_each(|item| lose(-item.amount, item)),
         }

@@ -2,6 +2,8 @@
 
 use super::phrases::{Phrases, turned_round};
 use super::speech::plain;
+use crate::text::Recorded;
+use std::cell::OnceCell;
 use std::sync::LazyLock;
 
 pub(super) const CLAIMS: &str = include_str!("../../data/phrases/claims.txt");
@@ -77,7 +79,7 @@ fn heard(words: &str) -> Heard {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Closing {
     /// That it works, is fixed or done, or that tests pass.
-    pub claim: Option<&'static str>,
+    pub claim: Option<(Claim, &'static str)>,
     /// That what is red is not the work's fault, or that nothing had to be done.
     pub excuse: Option<&'static str>,
     /// That it is not done.
@@ -90,11 +92,42 @@ pub struct Closing {
 pub fn closing(words: &str) -> Closing {
     let words = &plain(words);
     let Heard { claim, excuse, admission } = heard(words);
-    let mut closing = Closing { claim: claim.map(|(_, phrase)| phrase), excuse, admission, ..Closing::default() };
-    closing.asks = words
+    let asks = words
         .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"'))
         .ends_with(['?', '？']);
-    closing
+    Closing { claim, excuse, admission, asks }
+}
+
+/// The last words of a session, read once for all who ask.
+pub(super) struct LastWords<'l> {
+    recorded: Option<&'l Recorded>,
+    words: &'l str,
+    said: OnceCell<Closing>,
+}
+
+impl<'l> LastWords<'l> {
+    /// Words as they were recorded, and as they read.
+    pub(super) fn new(recorded: Option<&'l Recorded>, words: &'l str) -> Self {
+        LastWords { recorded, words, said: OnceCell::new() }
+    }
+
+    /// The words.
+    pub(super) fn words(&self) -> &'l str {
+        self.words
+    }
+
+    /// What they say.
+    pub(super) fn said(&self) -> &Closing {
+        self.said.get_or_init(|| closing(self.words))
+    }
+
+    /// What other words claim, which may be the same.
+    pub(super) fn claim(&self, words: &Recorded) -> Option<Claim> {
+        match self.recorded {
+            Some(recorded) if recorded == words => self.said().claim.map(|(claim, _)| claim),
+            _ => claim(&words.text().to_str()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -128,7 +161,7 @@ mod tests {
         assert_eq!(admission("I was unable to make the last test pass."), Some("i was unable to"));
         assert_eq!(admission("Não consegui corrigir o último teste."), Some("não consegui"));
         assert_eq!(admission("All done."), None);
-        assert_eq!(closing("It should work now.").claim, Some("should work now"));
+        assert_eq!(closing("It should work now.").claim, Some((Claim::Done, "should work now")));
         assert!(closing("Shall I go on?").asks && closing("続けますか？").asks);
         assert!(!closing("Shall I? I did.").asks);
     }

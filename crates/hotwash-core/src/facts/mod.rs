@@ -28,6 +28,7 @@ pub mod value;
 pub mod verification;
 
 pub use calls::{OpenCall, Status, Step};
+use claims::LastWords;
 pub use signals::SignalFacts;
 pub use tokens::{Cost, Tokens};
 pub use transcript::{Identity, Words};
@@ -53,12 +54,15 @@ pub trait Fold {
     fn finish(&self) -> Self::Facts;
 }
 
-/// What a fold comes to: tokens alone need the price table.
+/// What a fold comes to: tokens need the price table, and what was checked needs the last words.
 macro_rules! finished {
-    (tokens, $ledger:ident, $prices:ident) => {
+    (tokens, $ledger:ident, $prices:ident, $last:ident) => {
         $ledger.tokens.priced($prices)
     };
-    ($name:ident, $ledger:ident, $prices:ident) => {
+    (verification, $ledger:ident, $prices:ident, $last:ident) => {
+        $ledger.verification.closed($last)
+    };
+    ($name:ident, $ledger:ident, $prices:ident, $last:ident) => {
         $ledger.$name.finish()
     };
 }
@@ -107,7 +111,7 @@ macro_rules! groups {
             pub fn stored(&self) -> String {
                 let mut out = Vec::with_capacity(STORED_BYTES);
                 out.push(b'{');
-                $(write_group(stringify!($name), &self.$name, &mut out);)*
+                $(write_group(concat!("\"", stringify!($name), "\":{"), &self.$name, &mut out);)*
                 out.push(b'}');
                 String::from_utf8(out).unwrap_or_default()
             }
@@ -127,8 +131,8 @@ macro_rules! groups {
                 $(shown!($shown, self.$name.event(event, &Step::Aside));)*
             }
 
-            fn finish(&self, prices: &Prices) -> Facts {
-                Facts { $($name: finished!($name, self, prices),)* }
+            fn finish(&self, prices: &Prices, last: &LastWords<'_>) -> Facts {
+                Facts { $($name: finished!($name, self, prices, last),)* }
             }
         }
     };
@@ -149,26 +153,12 @@ groups! {
     transcript: transcript::Transcript => transcript::TranscriptFacts, all, "The transcript";
 }
 
+/// Writes a group under its name, unless nothing was seen of it.
 fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
     let before = out.len();
-    if out.last() != Some(&b'{') {
-        out.push(b',');
-    }
-    for part in ["\"", name, "\":{"] {
-        out.extend_from_slice(part.as_bytes());
-    }
+    value::name(name, out);
     let empty = out.len();
-    group.each(&mut |manual, value| {
-        if !value.is_nothing() {
-            if out.last() != Some(&b'{') {
-                out.push(b',');
-            }
-            for part in ["\"", manual.name, "\":"] {
-                out.extend_from_slice(part.as_bytes());
-            }
-            value.stored(out);
-        }
-    });
+    group.stored(out);
     if out.len() == empty {
         out.truncate(before);
     } else {
@@ -177,8 +167,8 @@ fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
 }
 
 impl Facts {
-    /// Shows each word that came from outside (a tool's name, a command) to `change`, which may replace it.
-    pub(crate) fn words(&mut self, mut change: impl FnMut(&mut String)) {
+    /// Shows each word that came from outside (a tool's name, a command) to `change`, which may give another for it.
+    pub(crate) fn words(&mut self, mut change: impl FnMut(&str) -> Option<String>) {
         let Facts { prompts, tools, tokens, transcript, .. } = self;
         let lists = [
             &mut prompts.slash_commands,
@@ -188,14 +178,20 @@ impl Facts {
             &mut tokens.subagents_seen_in_progress,
             &mut transcript.versions,
         ];
-        lists.into_iter().flatten().for_each(&mut change);
-        for tally in [&mut tools.tool_calls_by_name, &mut tools.tool_errors_by_name, &mut tools.skills_loaded] {
-            let mut changed = Tally::new();
-            for (mut name, count) in std::mem::take(tally) {
-                change(&mut name);
-                *changed.entry(name).or_default() += count;
+        for word in lists.into_iter().flatten() {
+            if let Some(other) = change(word) {
+                *word = other;
             }
-            *tally = changed;
+        }
+        for tally in [&mut tools.tool_calls_by_name, &mut tools.tool_errors_by_name, &mut tools.skills_loaded] {
+            let changes: Vec<(String, String)> =
+                tally.keys().filter_map(|name| Some((name.clone(), change(name)?))).collect();
+            // Taken out first: one may be called now what another was called before.
+            let changed: Vec<(String, u64)> =
+                changes.into_iter().filter_map(|(name, other)| Some((other, tally.remove(&name)?))).collect();
+            for (name, count) in changed {
+                *tally.entry(name).or_default() += count;
+            }
         }
     }
 }
@@ -218,8 +214,14 @@ impl Ledger {
 
     /// The facts so far.
     pub fn finish(&self, prices: &Prices) -> Facts {
-        let mut facts = self.folds.finish(prices);
-        settle::settle(&mut facts, self.last_answer().as_deref());
+        self.finish_as(prices, self.last_answer().as_deref())
+    }
+
+    /// [`Ledger::finish`] where the last answer is at hand.
+    pub fn finish_as(&self, prices: &Prices, last_answer: Option<&str>) -> Facts {
+        let last = LastWords::new(self.folds.transcript.last_recorded(), last_answer.unwrap_or_default());
+        let mut facts = self.folds.finish(prices, &last);
+        settle::settle(&mut facts, &last);
         if !facts.knows("cost_usd") {
             facts.tokens.cost_usd.lose();
         }
@@ -227,7 +229,7 @@ impl Ledger {
     }
 
     /// Who, where and when.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> Identity<'_> {
         let (from, to) = self.folds.pace.span().unzip();
         Identity { from, to, ..self.folds.transcript.identity() }
     }

@@ -84,49 +84,61 @@ fn each_word(words: &str, mut tell: impl FnMut(usize, u64)) {
     let mut at = 0;
     while at < bytes.len() {
         let start = at;
-        let mut hash = SEED;
-        while let Some(&byte) = bytes.get(at) {
-            if byte.is_ascii() {
-                if !byte.is_ascii_alphanumeric() {
-                    break;
-                }
-                hash = hash_on(hash, byte);
+        let mut wide = None;
+        loop {
+            while bytes.get(at).is_some_and(|byte| LETTERS[usize::from(*byte)]) {
                 at += 1;
-                continue;
+            }
+            if bytes.get(at).is_none_or(u8::is_ascii) {
+                break;
             }
             let character = words.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
+            wide = Some(character);
             let alone = is_unspaced(character) && at == start;
             if !character.is_alphanumeric() || is_unspaced(character) && !alone {
                 break;
             }
-            let end = at + character.len_utf8();
-            hash = bytes[at..end].iter().fold(hash, |hash, byte| hash_on(hash, *byte));
-            at = end;
+            at += character.len_utf8();
             if alone {
                 break;
             }
         }
         if at > start {
-            tell(start, hash);
+            tell(start, hash(bytes, start, at));
         } else {
-            // What is no letter: a character is never longer than what is left.
-            at += words.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+            // What is no letter.
+            at += wide.map_or(1, char::len_utf8);
         }
     }
 }
 
-const SEED: u64 = 0xCBF2_9CE4_8422_2325;
+/// The letters and digits of ASCII.
+static LETTERS: [bool; 256] = {
+    let mut letters = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        letters[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    letters
+};
 
-/// ASCII letters in lower case; the bit is set in digits anyway.
-fn hash_on(hash: u64, byte: u8) -> u64 {
-    let byte = if byte.is_ascii() { byte | 0x20 } else { byte };
-    (hash ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+/// The hash of a word by its first eight bytes and its length. ASCII letters are as good as in lower case: they differ
+/// from it in a bit that is set in all bytes here.
+fn hash(bytes: &[u8], start: usize, end: usize) -> u64 {
+    let length = end - start;
+    let first = match bytes.get(start..).and_then(|rest| rest.first_chunk()) {
+        Some(first) => u64::from_le_bytes(*first) & u64::MAX.checked_shr(64 - 8 * length.min(8) as u32).unwrap_or(0),
+        None => bytes[start..end].iter().rev().fold(0, |first, byte| first << 8 | u64::from(*byte)),
+    };
+    let mixed = ((first | 0x2020_2020_2020_2020) ^ (length as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed ^ mixed >> 32
 }
 
 fn first_word(phrase: &str) -> u64 {
     let alone = phrase.chars().next().filter(|first| is_unspaced(*first)).map(char::len_utf8);
     let end = alone.or_else(|| phrase.find(|c: char| !c.is_alphanumeric() || is_unspaced(c))).unwrap_or(phrase.len());
-    phrase.bytes().take(end).fold(SEED, hash_on)
+    hash(phrase.as_bytes(), 0, end)
 }
 
 /// The phrases of a text with their section and language.

@@ -11,7 +11,6 @@ use super::speech::{Speech, speech, split_words};
 use super::value::{Cited, facts};
 use crate::sessions::{Event, EventId, Kind, Tool};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use whatlang::Detector;
 
@@ -353,7 +352,7 @@ fn language(words: &str) -> Option<String> {
     }
     // Telling languages apart in earnest costs more than reading the rest of the transcript, and in most prompts a few
     // small words tell as much. Where hardly a letter is beyond ASCII, and no small word is known, nothing would.
-    if let Some(language) = by_small_words(prose()) {
+    if let Some(language) = by_small_words(split_words(words)) {
         return Some(language.to_string());
     }
     let letters = |beyond: bool| {
@@ -403,28 +402,46 @@ const SMALL_WORDS: &[(&str, &[&str])] = &[
     ("nld", &["het", "een", "en", "niet", "van", "dat", "voor", "met", "maar", "zijn", "naar", "ook", "deze", "wat"]),
 ];
 
-/// The language with the most small words: at least two, and more than any other has.
-fn by_small_words<'w>(prose: impl Iterator<Item = &'w str>) -> Option<&'static str> {
-    /// Each small word, with a bit for each language that has it, in order.
-    static LANGUAGES: LazyLock<Vec<(u64, u32)>> = LazyLock::new(|| {
-        let mut languages = BTreeMap::new();
+/// The language with the most small words that are no code: at least two, and more than any other has.
+fn by_small_words<'w>(words: impl Iterator<Item = &'w str>) -> Option<&'static str> {
+    /// Each small word, with a bit for each language that has it, at the first free place from its own on.
+    static LANGUAGES: LazyLock<[(u64, u32); PLACES]> = LazyLock::new(|| {
+        let mut languages = [(0, 0); PLACES];
         for (language, (_, words)) in SMALL_WORDS.iter().enumerate() {
             for word in words.iter().filter_map(|word| small(word)) {
-                *languages.entry(word).or_default() |= 1 << language;
+                let at = place(&languages, word);
+                languages[at].0 = word;
+                languages[at].1 |= 1 << language;
             }
         }
-        languages.into_iter().collect()
+        languages
     });
+    let languages = &*LANGUAGES;
     let mut hits = [0; SMALL_WORDS.len()];
-    for word in prose.filter_map(small) {
-        let Ok(at) = LANGUAGES.binary_search_by_key(&word, |(word, _)| *word) else { continue };
-        for (language, hits) in hits.iter_mut().enumerate() {
-            *hits += LANGUAGES[at].1 >> language & 1;
+    for word in words {
+        let Some(small) = small(word) else { continue };
+        let (_, known) = languages[place(languages, small)];
+        if known != 0 && !is_code(word) {
+            for (language, hits) in hits.iter_mut().enumerate() {
+                *hits += known >> language & 1;
+            }
         }
     }
     let most = *hits.iter().max()?;
     let mut best = hits.iter().zip(SMALL_WORDS).filter(|(hits, _)| **hits == most).map(|(_, (language, _))| *language);
     best.next().filter(|_| most >= 2 && best.next().is_none())
+}
+
+/// Several times as many as there are small words.
+const PLACES: usize = 512;
+
+/// Where a word stands, or would.
+fn place(languages: &[(u64, u32); PLACES], word: u64) -> usize {
+    let mut at = (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize % PLACES;
+    while languages[at].1 != 0 && languages[at].0 != word {
+        at = (at + 1) % PLACES;
+    }
+    at
 }
 
 /// A word of at most six letters in lower case, without the signs around it, as a number.

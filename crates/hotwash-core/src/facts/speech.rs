@@ -251,31 +251,54 @@ fn note_error(line: &str, speech: &mut Speech<'_>) {
 /// The words between white space: [`str::split_whitespace`] for texts that are ASCII for the most part.
 pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
-    // How long the character at a place is, and whether it is white space.
-    let look = |at: usize| match *bytes.get(at)? {
-        byte if byte.is_ascii() => Some((1, matches!(byte, b'\t'..=b'\r' | b' '))),
-        _ => text.get(at..)?.chars().next().map(|c| (c.len_utf8(), c.is_whitespace())),
+    // Where white space ends, or where it begins again.
+    let skip = move |mut at: usize, spaces: bool| {
+        loop {
+            while bytes.get(at).is_some_and(|byte| ASCII[usize::from(*byte)] == Some(spaces)) {
+                at += 1;
+            }
+            let beyond = bytes.get(at).filter(|byte| !byte.is_ascii()).and_then(|_| text.get(at..)?.chars().next());
+            match beyond {
+                Some(c) if c.is_whitespace() == spaces => at += c.len_utf8(),
+                _ => return at,
+            }
+        }
     };
     let mut at = 0;
     std::iter::from_fn(move || {
-        while let Some((length, true)) = look(at) {
-            at += length;
-        }
-        let from = at;
-        while let Some((length, false)) = look(at) {
-            at += length;
-        }
+        let from = skip(at, true);
+        at = skip(from, false);
         text.get(from..at).filter(|word| !word.is_empty())
     })
 }
 
+/// Whether a byte is white space, where it is ASCII.
+static ASCII: [Option<bool>; 256] = {
+    let mut spaces = [None; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        spaces[byte] = Some(matches!(byte as u8, b'\t'..=b'\r' | b' '));
+        byte += 1;
+    }
+    spaces
+};
+
 /// Words with plain apostrophes, and in lower case where that takes more than ASCII.
 pub(super) fn plain(words: &str) -> Cow<'_, str> {
     // What is not ASCII is mostly a dash, a tick or a script without cases.
-    if words.is_ascii() || !words.chars().any(|c| c == '’' || !c.is_ascii() && c.is_uppercase()) {
-        return Cow::Borrowed(words);
+    let mut rest = words;
+    loop {
+        let (blocks, _) = rest.as_bytes().as_chunks::<8>();
+        let ascii = 8 * blocks.iter().take_while(|block| block.is_ascii()).count();
+        let Some(at) = (ascii..rest.len()).find(|at| !rest.as_bytes()[*at].is_ascii()) else {
+            return Cow::Borrowed(words);
+        };
+        let mut characters = rest.get(at..).unwrap_or_default().chars();
+        if characters.next().is_some_and(|c| c == '’' || c.is_uppercase()) {
+            return Cow::Owned(words.to_lowercase().replace('’', "'"));
+        }
+        rest = characters.as_str();
     }
-    Cow::Owned(words.to_lowercase().replace('’', "'"))
 }
 
 #[cfg(test)]

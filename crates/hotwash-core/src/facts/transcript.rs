@@ -50,14 +50,14 @@ pub struct Words {
 }
 
 /// Who, where and when.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity<'l> {
     /// The id under which the agent recorded, as the first record has it.
-    pub session: Option<String>,
+    pub session: Option<&'l str>,
     /// The subagent's id, in a subagent's transcript.
-    pub agent: Option<String>,
+    pub agent: Option<&'l str>,
     /// The working directory in which most was done.
-    pub cwd: Option<String>,
+    pub cwd: Option<&'l str>,
     /// The key of the first prompt, or of the first record where nobody prompted.
     pub first: Option<Key>,
     /// The first prompt's place.
@@ -191,12 +191,12 @@ impl Transcript {
     }
 
     /// Who and where.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> Identity<'_> {
         let cwd = self.cwds.iter().rev().max_by_key(|(_, records)| *records);
         Identity {
-            session: self.sessions.first().cloned(),
-            agent: self.agent.clone(),
-            cwd: cwd.map(|(cwd, _)| cwd.clone()),
+            session: self.sessions.first().map(String::as_str),
+            agent: self.agent.as_deref(),
+            cwd: cwd.map(|(cwd, _)| cwd.as_str()),
             first: self.first(),
             first_prompt: self.first_prompt.map(|(id, _)| id),
             prompted: self.prompted,
@@ -212,6 +212,11 @@ impl Transcript {
     /// What needs words.
     pub fn words(&self) -> &Words {
         &self.words
+    }
+
+    /// The agent's last words as they were recorded.
+    pub(super) fn last_recorded(&self) -> Option<&Recorded> {
+        self.last_answer.as_ref()
     }
 
     /// The agent's last words.

@@ -22,6 +22,8 @@ pub trait Group {
     const MANUAL: &'static [Manual];
     /// Shows each fact to `visit`.
     fn each<'s>(&'s self, visit: &mut dyn FnMut(&'static Manual, &'s dyn FactValue));
+    /// As the store keeps it: the members of an object, without what was not seen.
+    fn stored(&self, out: &mut Vec<u8>);
 }
 
 /// A value that a fact can have.
@@ -79,6 +81,14 @@ pub fn ratio(part: u64, whole: u64) -> Ratio {
 pub(crate) fn store(value: &impl Serialize, out: &mut Vec<u8>) {
     // Writing numbers, texts and lists to memory cannot fail.
     let _ = serde_json::to_writer(out, value);
+}
+
+/// Writes the name of a member, in quotes and with a colon, after those before it.
+pub(crate) fn name(name: &str, out: &mut Vec<u8>) {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    out.extend_from_slice(name.as_bytes());
 }
 
 macro_rules! value {
@@ -156,6 +166,14 @@ macro_rules! facts {
             ) {
                 let mut manual = Self::MANUAL.iter();
                 $(if let Some(page) = manual.next() { visit(page, &self.$name); })*
+            }
+
+            fn stored(&self, out: &mut Vec<u8>) {
+                use $crate::facts::FactValue as _;
+                $(if !self.$name.is_nothing() {
+                    $crate::facts::value::name(concat!("\"", stringify!($name), "\":"), out);
+                    self.$name.stored(out);
+                })*
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use super::Fold;
 use super::calls::{OpenCall, Status, Step};
-use super::claims;
+use super::claims::{self, Claim, LastWords};
 use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
 use crate::sessions::{Event, EventId, Kind, Tool};
@@ -180,11 +180,9 @@ impl Fold for Verification {
         }
     }
 
+    /// Everything but the claim of the last turn: [`Verification::closed`].
     fn finish(&self) -> VerificationFacts {
         let mut facts = self.facts.clone();
-        if let Some((id, backed)) = self.claim() {
-            facts.claimed(id, backed);
-        }
         facts.bash_file_share = ratio(facts.bash_file_ops.count(), facts.file_operations);
         facts.verified = self.edited_source.then_some(self.state == State::Green);
         facts.ended_red = Cited(self.last_red.into_iter().collect());
@@ -193,6 +191,15 @@ impl Fold for Verification {
 }
 
 impl Verification {
+    /// The facts with what the last words claim.
+    pub(super) fn closed(&self, last: &LastWords<'_>) -> VerificationFacts {
+        let mut facts = self.finish();
+        if let Some((id, backed)) = self.claim(|words| last.claim(words)) {
+            facts.claimed(id, backed);
+        }
+        facts
+    }
+
     fn called(&mut self, call: &OpenCall) {
         let facts = &mut self.facts;
         match call.tool {
@@ -266,18 +273,18 @@ impl Verification {
     }
 
     fn close_turn(&mut self) {
-        if let Some((id, backed)) = self.claim() {
+        if let Some((id, backed)) = self.claim(|words| claims::claim(&words.text().to_str())) {
             self.facts.claimed(id, backed);
         }
         self.closing = None;
     }
 
     /// The last words of the turn, where they claim something, and whether a green run is behind them.
-    fn claim(&self) -> Option<(EventId, bool)> {
+    fn claim(&self, claim: impl FnOnce(&Recorded) -> Option<Claim>) -> Option<(EventId, bool)> {
         let (id, words) = self.closing.as_ref()?;
-        let claim = claims::claim(&words.text().to_str())?;
+        let claim = claim(words)?;
         // "Done" says nothing about tests where nothing was changed; "tests pass" always does.
-        let counts = claim == claims::Claim::Checked || self.edited_source;
+        let counts = claim == Claim::Checked || self.edited_source;
         counts.then_some((*id, self.state == State::Green))
     }
 }

@@ -123,11 +123,11 @@ impl Booleans {
     }
 }
 
-fn held(holds: bool, fact: &str, text: impl Into<String>, events: &[EventId]) -> Held {
+fn held(holds: bool, fact: &'static str, text: &'static str, events: &[EventId]) -> Held {
     Held { holds, reason: Reason::new(fact, text, events) }
 }
 
-fn said(fact: &str, events: &[EventId], (yes, no): (&str, &str)) -> Held {
+fn said(fact: &'static str, events: &[EventId], (yes, no): (&'static str, &'static str)) -> Held {
     held(!events.is_empty(), fact, if events.is_empty() { no } else { yes }, events)
 }
 

@@ -27,6 +27,7 @@ pub use substance::Substance;
 use crate::scores::Flag;
 use crate::sessions::EventId;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Changes with every change that can move an outcome of the offline judge.
 pub const VERSION: &str = "1.0.0";
@@ -170,15 +171,15 @@ pub enum Lack {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
     /// The fact behind it.
-    pub fact: String,
+    pub fact: Cow<'static, str>,
     /// In words.
-    pub text: String,
+    pub text: Cow<'static, str>,
     /// Where to look.
     pub events: Vec<EventId>,
 }
 
 impl Reason {
-    fn new(fact: &str, text: impl Into<String>, events: &[EventId]) -> Reason {
-        Reason { fact: fact.to_owned(), text: text.into(), events: events.to_vec() }
+    fn new(fact: &'static str, text: impl Into<Cow<'static, str>>, events: &[EventId]) -> Reason {
+        Reason { fact: fact.into(), text: text.into(), events: events.to_vec() }
     }
 }

@@ -24,20 +24,38 @@ pub struct Told<'a> {
     pub last_answer: Option<&'a str>,
 }
 
+/// What a session is called and what is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// A line that names it.
+    pub title: String,
+    /// A paragraph.
+    pub paragraph: String,
+}
+
+impl Summary {
+    /// Sums up a session.
+    pub fn of(told: &Told<'_>, facts: &Facts, outcome: &Outcome) -> Summary {
+        let asked = asked(told);
+        let asked = asked.as_deref();
+        Summary { title: title(told, asked), paragraph: paragraph(told, asked, facts, outcome) }
+    }
+}
+
 /// A line that names the session: its given name, or what was asked for first.
-pub fn title(told: &Told<'_>) -> String {
+fn title(told: &Told<'_>, asked: Option<&str>) -> String {
     let given = told.title.map(str::trim).filter(|title| !title.is_empty());
-    let asked = || asked(told).map(|asked| without_courtesy(&asked));
+    let asked = || asked.map(without_courtesy);
     let title = given.map(str::to_owned).or_else(asked).filter(|title| !title.is_empty());
     let title = title.or_else(|| told.last_answer.and_then(first_sentence)).unwrap_or_default();
     shortened(&title, TITLE_CHARS)
 }
 
 /// A paragraph: what was asked for, what was done, what came of it, and the agent's last words.
-pub fn paragraph(told: &Told<'_>, facts: &Facts, outcome: &Outcome) -> String {
+fn paragraph(told: &Told<'_>, asked: Option<&str>, facts: &Facts, outcome: &Outcome) -> String {
     let mut paragraph = String::with_capacity(PARAGRAPH_BYTES);
-    if let Some(asked) = asked(told) {
-        quote(&mut paragraph, "Asked: “", &asked);
+    if let Some(asked) = asked {
+        quote(&mut paragraph, "Asked: “", asked);
     }
     done(&mut paragraph, facts);
     end(&mut paragraph);
@@ -144,8 +162,9 @@ fn sentence(line: &str) -> Option<String> {
             break;
         }
         if words.peek().is_some() {
-            let said = sentence.strip_prefix(PLAN).unwrap_or(&sentence);
-            if said.len() > 8 && said.ends_with(['.', '!', '?']) {
+            if matches!(sentence.as_bytes().last(), Some(b'.' | b'!' | b'?'))
+                && sentence.strip_prefix(PLAN).unwrap_or(&sentence).len() > 8
+            {
                 break;
             }
             sentence.push(' ');
@@ -220,9 +239,12 @@ fn without_courtesy(sentence: &str) -> String {
     'again: loop {
         for courtesy in COURTESIES {
             let Some(head) = rest.get(..courtesy.len()) else { continue };
+            if !head.eq_ignore_ascii_case(courtesy) {
+                continue;
+            }
             let after = rest.get(courtesy.len()..).unwrap_or_default();
             let spaced = courtesy.is_ascii() && after.starts_with(' ') || !courtesy.is_ascii() && !after.is_empty();
-            if head.eq_ignore_ascii_case(courtesy) && spaced && after.trim().chars().count() > 2 {
+            if spaced && after.trim().chars().count() > 2 {
                 rest = after.trim_start();
                 asked |= courtesy.contains("you") || courtesy.contains("we");
                 continue 'again;
@@ -268,7 +290,8 @@ mod tests {
     use crate::outcomes::offline;
 
     fn titled(prompt: &str) -> String {
-        title(&Told { first_prompt: Some(prompt), ..Told::default() })
+        let told = Told { first_prompt: Some(prompt), ..Told::default() };
+        title(&told, asked(&told).as_deref())
     }
 
     #[test]
@@ -286,7 +309,7 @@ mod tests {
         let long = titled(&"a long wish ".repeat(20));
         assert!(long.chars().count() <= TITLE_CHARS && long.ends_with('…'), "{long}");
         let given = Told { title: Some("Parser work"), first_prompt: Some("fix it"), last_answer: None };
-        assert_eq!(title(&given), "Parser work");
+        assert_eq!(title(&given, asked(&given).as_deref()), "Parser work");
     }
 
     #[test]
@@ -305,7 +328,7 @@ mod tests {
             title: None,
         };
         assert_eq!(
-            paragraph(&told, &facts, &offline(&facts)),
+            Summary::of(&told, &facts, &offline(&facts)).paragraph,
             "Asked: “fix the parser”. In 1 turn, 1 file changed (+1 −1), with no run after the last change. \
              Bug fix: undecided (claimed, not backed: e4 says “should work now”, and no run came after the last edit e2). \
              The agent's last words begin: “It should work now.”"

@@ -25,14 +25,30 @@ pub(super) struct Anchors {
     bits: Box<[u64; 1024]>,
     /// For each pair of bytes the number of its bucket; 0 is the empty one.
     bucket_of: Vec<u16>,
-    buckets: Vec<Vec<Entry>>,
+    buckets: Vec<Bucket>,
     words: Vec<(Box<[u8]>, Case)>,
+}
+
+/// The words that a pair of bytes stands in. Each is known by three bytes, so that one of the pair's neighbours is known.
+#[derive(Default)]
+struct Bucket {
+    entries: Vec<Entry>,
+    /// What may stand before the pair and behind it, by their marks.
+    near: [u32; 2],
+}
+
+/// A bit by which most neighbours are told apart. It is the same for a letter in either case.
+fn mark(byte: u8) -> u32 {
+    1 << (byte & 31)
 }
 
 struct Entry {
     word: usize,
     /// How far into the word the pair stands.
     offset: u32,
+    /// The neighbour of the pair that the word is known by, and whether it stands behind the pair.
+    neighbour: u32,
+    behind: bool,
     length: u32,
     /// The first and the last byte of the word, at hand without looking the word up.
     first: u8,
@@ -42,7 +58,7 @@ struct Entry {
 impl Anchors {
     /// Compiles words of three bytes or more; shorter ones are passed over.
     pub(super) fn new<'w>(words: impl Iterator<Item = Word<'w>>) -> Anchors {
-        let (bits, bucket_of, buckets) = (Box::new([0; 1024]), vec![0; 1 << 16], vec![Vec::new()]);
+        let (bits, bucket_of, buckets) = (Box::new([0; 1024]), vec![0; 1 << 16], vec![Bucket::default()]);
         let mut anchors = Anchors { bits, bucket_of, buckets, words: Vec::new() };
         for (number, word) in words.enumerate() {
             let bytes = word.text.as_bytes();
@@ -53,7 +69,11 @@ impl Anchors {
                     let (first, last) = (bytes[0], bytes[bytes.len() - 1]);
                     for pair in variants(a, b, word.case) {
                         let (offset, length) = (offset as u32, bytes.len() as u32);
-                        anchors.insert(pair, Entry { word: number, offset, length, first, last });
+                        let behind = offset as usize == at;
+                        let neighbour = mark(if behind { bytes[at + 2] } else { bytes[at] });
+                        let bucket = anchors.bucket(pair);
+                        bucket.near[usize::from(behind)] |= neighbour;
+                        bucket.entries.push(Entry { word: number, offset, neighbour, behind, length, first, last });
                     }
                 }
             }
@@ -61,14 +81,15 @@ impl Anchors {
         anchors
     }
 
-    fn insert(&mut self, pair: u16, entry: Entry) {
+    /// The bucket of a pair, a new one where there is none.
+    fn bucket(&mut self, pair: u16) -> &mut Bucket {
         let index = usize::from(pair);
         if self.bucket_of[index] == 0 {
             self.bucket_of[index] = self.buckets.len() as u16;
-            self.buckets.push(Vec::new());
+            self.buckets.push(Bucket::default());
             self.bits[index >> 6] |= 1 << (index & 63);
         }
-        self.buckets[usize::from(self.bucket_of[index])].push(entry);
+        &mut self.buckets[usize::from(self.bucket_of[index])]
     }
 
     /// Where the three bytes start whose two pairs are the least common. Pairs that are looked for anyway cost less.
@@ -112,7 +133,16 @@ impl Anchors {
 
     fn look(&self, text: &[u8], at: usize, found: &mut impl FnMut(usize, Range<usize>)) {
         let pair = usize::from(u16::from_le_bytes([text[at], text[at + 1]]));
-        for entry in &self.buckets[usize::from(self.bucket_of[pair])] {
+        let bucket = &self.buckets[usize::from(self.bucket_of[pair])];
+        let mark_at = |at: usize| text.get(at).map_or(0, |byte| mark(*byte));
+        let near = [mark_at(at.wrapping_sub(1)), mark_at(at + 2)];
+        if near[0] & bucket.near[0] | near[1] & bucket.near[1] == 0 {
+            return;
+        }
+        for entry in &bucket.entries {
+            if near[usize::from(entry.behind)] & entry.neighbour == 0 {
+                continue;
+            }
             let Some(start) = at.checked_sub(entry.offset as usize) else {
                 continue;
             };

@@ -10,11 +10,7 @@ use std::sync::PoisonError;
 /// Takes everything private out of the words in facts.
 pub fn redact_facts(mut facts: Facts, rules: &Rules) -> Redacted<Facts> {
     let mut vocabulary = rules.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
-    facts.words(|word| match vocabulary.redact(word, rules) {
-        Some(known) if known.as_str() == word => {}
-        Some(known) => word.clone_from(&known.0),
-        None => *word = redact(word, rules).into_string(),
-    });
+    facts.words(|word| vocabulary.other(word, rules).map(Redacted::into_string));
     Redacted(facts)
 }
 
@@ -25,11 +21,12 @@ impl Redacted<Facts> {
     }
 }
 
-/// What came of short texts that come again and again: names of tools and models, versions, commands.
+/// What came of short texts that come again and again: names of tools and models, versions, commands. Nothing where they
+/// stay as they are.
 ///
 /// What comes of a text depends on the text and the rules alone, so what came of it before is what would come of it now.
 #[derive(Default)]
-pub(super) struct Vocabulary(HashMap<String, Redacted<String>, BuildHasherDefault<Passthrough>>);
+pub(super) struct Vocabulary(HashMap<String, Option<Redacted<String>>, BuildHasherDefault<Passthrough>>);
 
 impl Vocabulary {
     /// More distinct texts than that are no vocabulary, and must not fill the memory.
@@ -37,17 +34,18 @@ impl Vocabulary {
     /// Longer texts do not come again.
     const LONGEST: usize = 256;
 
-    /// What comes of a text under the rules that this belongs to, if it is one that may come again.
-    fn redact(&mut self, text: &str, rules: &Rules) -> Option<&Redacted<String>> {
-        if text.len() > Self::LONGEST {
-            return None;
+    /// What comes of a text under the rules that this belongs to, if it is another text.
+    fn other(&mut self, text: &str, rules: &Rules) -> Option<Redacted<String>> {
+        if let Some(known) = self.0.get(text) {
+            return known.clone();
         }
-        if !self.0.contains_key(text) {
+        let other = Some(redact(text, rules)).filter(|redacted| redacted.as_str() != text);
+        if text.len() <= Self::LONGEST {
             if self.0.len() >= Self::MOST {
                 self.0.clear();
             }
-            self.0.insert(text.to_owned(), redact(text, rules));
+            self.0.insert(text.to_owned(), other.clone());
         }
-        self.0.get(text)
+        other
     }
 }

@@ -49,17 +49,22 @@ impl Block {
     /// A block with these sessions to judge: each with its rank, the end of its window and its fingerprint.
     pub(super) fn new(targets: Vec<(u32, Timestamp, Fingerprint)>) -> Block {
         let mut block = Block::default();
+        let mut slots = Vec::new();
         for (rank, until, print) in targets {
             let target = block.targets.len() as u32;
             block.places.insert(rank, target);
             block.commits.add(rank, &print);
-            let slots = print.added().into_iter().map(|added| Slot { target, added, in_danger: false });
-            block.slots.extend(slots);
-            block.targets.push(Target { rank, until, print, slots: Vec::new() });
+            let added = print.added();
+            block.targets.push(Target { rank, until, print, slots: Vec::with_capacity(added.len()) });
+            slots.extend(added.into_iter().map(|added| Some(Slot { target, added, in_danger: false })));
         }
-        block.slots.sort_unstable_by_key(|slot| (slot.added.line, slot.target));
-        for (at, slot) in block.slots.iter().enumerate() {
-            block.targets[slot.target as usize].slots.push(at as u32);
+        // By line, then by target, in one number: slots are large, and those of a target stand together.
+        let line_of = |slot: &Option<Slot>| slot.as_ref().map_or(0, |slot| u64::from(slot.added.line.number()));
+        let mut order: Vec<u64> = (0..).zip(&slots).map(|(at, slot)| line_of(slot) << 32 | at).collect();
+        order.sort_unstable();
+        block.slots.extend(order.into_iter().filter_map(|place| slots[(place as u32) as usize].take()));
+        for (at, slot) in (0..).zip(&block.slots) {
+            block.targets[slot.target as usize].slots.push(at);
         }
         block
     }
@@ -127,7 +132,10 @@ impl Block {
             slot.added.homes().map(move |(file, _)| ((slot.added.line, file), at))
         });
         let mut homes: Vec<((Line, FileKey), u32)> = homes.collect();
-        homes.sort_unstable();
+        // Slots stand by their lines.
+        for homes in homes.chunk_by_mut(|a, b| a.0.0 == b.0.0).filter(|homes| homes.len() > 1) {
+            homes.sort_unstable();
+        }
         let table = Table::new(homes.iter().map(|((line, _), _)| *line));
         let mut in_danger = Vec::new();
         for (rank, print) in self.prints() {

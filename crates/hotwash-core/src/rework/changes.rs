@@ -281,7 +281,7 @@ impl Changes {
                 touches.retain(|touch| !self.is_undone(number, file.created, touch.edit()));
             }
             touches.sort_unstable();
-            let mut lines = Vec::new();
+            let mut lines = Vec::with_capacity(touches.len());
             for copies in touches.chunk_by(|a, b| a.line() == b.line()) {
                 let net = copies.iter().map(|touch| if touch.removed() { -1 } else { 1 }).sum();
                 if let Some(last) = copies.last()

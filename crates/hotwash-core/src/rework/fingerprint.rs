@@ -214,20 +214,32 @@ impl Fingerprint {
     /// The lines that the session added: those of which there are more now, in all files together. What it moved from
     /// one file to another it did not add.
     pub fn added(&self) -> Vec<Added> {
-        let mut lines: Vec<_> = self.lines().map(|(file, change)| (change.line, file, change.net, change.at)).collect();
-        lines.sort_unstable();
-        let sum = |changes: &[(Line, FileKey, i32, Timestamp)]| {
-            let mut rest: i64 = changes.iter().map(|(_, _, net, _)| i64::from(*net)).sum();
-            let (line, at) = (changes.first()?.0, changes.iter().map(|(.., at)| *at).max()?);
-            let mut homes = changes.iter().filter_map(|&(_, file, net, _)| {
-                let copies = i64::from(net).min(rest).max(0);
+        debug_assert!(self.files.is_sorted_by_key(|file| file.file), "files stand by their keys");
+        // By line, then by file, in one number.
+        let mut lines = Vec::with_capacity(self.files.iter().map(|file| file.lines.len()).sum());
+        for (at, file) in (0..).zip(&self.files) {
+            lines.extend(file.lines.iter().map(|change| (u64::from(change.line.number()) << 32 | at, change)));
+        }
+        if self.files.len() > 1 {
+            lines.sort_unstable_by_key(|(place, _)| *place);
+        }
+        let file_at = |place: u64| self.files[(place as u32) as usize].file;
+        let sum = |changes: &[(u64, &LineChange)]| {
+            if let [(place, change)] = changes {
+                let LineChange { line, net, at, .. } = **change;
+                return (net > 0).then(|| Added { line, at, home: (file_at(*place), net), more: Vec::new() });
+            }
+            let mut rest: i64 = changes.iter().map(|(_, change)| i64::from(change.net)).sum();
+            let (line, at) = (changes.first()?.1.line, changes.iter().map(|(_, change)| change.at).max()?);
+            let mut homes = changes.iter().filter_map(|(place, change)| {
+                let copies = i64::from(change.net).min(rest).max(0);
                 rest -= copies;
-                (copies > 0).then_some((file, copies as i32))
+                (copies > 0).then_some((file_at(*place), copies as i32))
             });
             let home = homes.next()?;
             Some(Added { line, at, home, more: homes.collect() })
         };
-        lines.chunk_by(|a, b| a.0 == b.0).filter_map(sum).collect()
+        lines.chunk_by(|a, b| a.0 >> 32 == b.0 >> 32).filter_map(sum).collect()
     }
 
     /// All lines that changed, with their files.

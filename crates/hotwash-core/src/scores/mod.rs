@@ -9,6 +9,7 @@ pub use flags::Flag;
 
 use crate::sessions::EventId;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A verdict on one dimension.
@@ -119,9 +120,9 @@ pub struct Item {
     /// By how much: negative for a deduction. Zero for a note that moves nothing but explains a level.
     pub amount: f64,
     /// Why, in words: "7 of 31 reads repeat an unchanged range".
-    pub reason: String,
+    pub reason: Cow<'static, str>,
     /// The fact it rests on.
-    pub fact: String,
+    pub fact: Cow<'static, str>,
     /// Where to look.
     pub events: Vec<EventId>,
 }

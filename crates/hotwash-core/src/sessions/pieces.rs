@@ -178,7 +178,7 @@ impl Part {
             first: identity.first.unwrap_or_else(|| self.key_without_ids(&identity)),
             starts: identity.prompted.or(identity.from),
             ends: identity.to,
-            folder: text_hash(identity.cwd.as_deref().unwrap_or_default()),
+            folder: text_hash(identity.cwd.unwrap_or_default()),
             touched,
             lines: self.lines.clone(),
             reaction: self.ledger.opening_reaction(),
@@ -186,8 +186,8 @@ impl Part {
     }
 
     /// Where records have no ids, the place of a piece in its transcript stands for its beginning.
-    fn key_without_ids(&self, identity: &Identity) -> Key {
-        let recorded = Key::of(Text::plain(identity.session.as_deref().unwrap_or_default()));
+    fn key_without_ids(&self, identity: &Identity<'_>) -> Key {
+        let recorded = Key::of(Text::plain(identity.session.unwrap_or_default()));
         match self.opened {
             Opening::Transcript | Opening::Fork => recorded,
             _ => Key(recorded.0 ^ text_hash(&self.lines.first().map_or(0, |(first, _)| *first).to_string())),

@@ -22,9 +22,14 @@ impl SessionId {
 
     /// The id of the session that begins with this record.
     pub fn of(first: Key) -> SessionId {
-        let hash = Sha256::digest([b"session".as_slice(), &first.0.to_be_bytes()].concat());
-        let digits = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        SessionId(digits.take(Self::DIGITS).filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect())
+        let hash = Sha256::new().chain_update(b"session").chain_update(first.0.to_be_bytes()).finalize();
+        let mut digits = String::with_capacity(Self::DIGITS);
+        for byte in hash.iter().take(Self::DIGITS / 2) {
+            for digit in [byte >> 4, byte & 15] {
+                digits.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
+            }
+        }
+        SessionId(digits)
     }
 
     /// The part that people are shown.

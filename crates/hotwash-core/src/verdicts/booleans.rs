@@ -25,7 +25,7 @@ fn held(facts: &Held, answer: Option<bool>) -> Held {
     match answer {
         Some(holds) if holds != facts.holds => {
             let text = if holds { "the judge finds that it holds" } else { "the judge finds that it does not hold" };
-            Held { holds, reason: Reason { fact: JUDGE.to_owned(), text: text.to_owned(), events: Vec::new() } }
+            Held { holds, reason: Reason { fact: JUDGE.into(), text: text.into(), events: Vec::new() } }
         }
         _ => facts.clone(),
     }

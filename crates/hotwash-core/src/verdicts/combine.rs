@@ -96,7 +96,7 @@ pub fn combine(dimension: &Dimension, chunks: &[(usize, Reading)]) -> (Reading, 
     let mut items = vec![note(dimension, chunks.len(), &said, &spread)];
     for said in &said {
         let of_chunk =
-            |item: &Item| Item { reason: format!("part {}: {}", said.chunk + 1, item.reason), ..item.clone() };
+            |item: &Item| Item { reason: format!("part {}: {}", said.chunk + 1, item.reason).into(), ..item.clone() };
         items.extend(said.items.iter().map(of_chunk));
     }
     (Reading::Scored { start: value.number(), value, items, confidence, spread: Some(spread) }, flags)
@@ -179,7 +179,7 @@ fn note(dimension: &Dimension, chunks: usize, said: &[Said<'_>], spread: &Spread
         let covered = (spread.covered * 100.0).round();
         reason = format!("{reason}; {} without a value, {covered} % of the session covered", chunks - said.len());
     }
-    Item { amount: 0.0, reason, fact: JUDGE.to_owned(), events: Vec::new() }
+    Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: Vec::new() }
 }
 
 /// Makes the goal dimension and the outcome go together: complete or better is what a complete outcome is. Where they do
@@ -198,7 +198,7 @@ pub fn agree(grade: &mut Grade, outcome: &mut Outcome, rubric: &Rubric) -> bool 
                 Value::Number(number) => format!("{number:.2}"),
             };
             let text = format!("the judge of quality calls the goal {said}");
-            outcome.reasons.push(Reason { fact: JUDGE.to_owned(), text, events: Vec::new() });
+            outcome.reasons.push(Reason { fact: JUDGE.into(), text: text.into(), events: Vec::new() });
             outcome.goal = Goal::Undecided;
             outcome.status = JudgeStatus::Undecided;
             outcome.evidence = Evidence::Silent;
@@ -207,9 +207,9 @@ pub fn agree(grade: &mut Grade, outcome: &mut Outcome, rubric: &Rubric) -> bool 
         Goal::Failed if reached => {
             *value = below(dimension, complete);
             *start = value.number();
-            let reason = "the outcome is failed: no more than part of the goal was reached".to_owned();
+            let reason = "the outcome is failed: no more than part of the goal was reached".into();
             let events = outcome.reasons.iter().flat_map(|reason| reason.events.iter().copied()).collect();
-            items.insert(0, Item { amount: 0.0, reason, fact: "outcome".to_owned(), events });
+            items.insert(0, Item { amount: 0.0, reason, fact: "outcome".into(), events });
             regrade(grade, rubric);
         }
         Goal::Undecided if reached && outcome.flags.contains(&Flag::InjectionSuspected) => {

@@ -11,6 +11,7 @@ use crate::outcomes::{Evidence, Goal, Intended, Intent, JudgeStatus, Lack, Outco
 use crate::scores::Flag;
 use crate::sessions::EventId;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::quality::JUDGE;
@@ -250,8 +251,8 @@ fn alarm(alarms: &[Alarm]) -> Option<Reason> {
     (!events.is_empty()).then(|| reason(text, events))
 }
 
-fn reason(text: impl Into<String>, events: Vec<EventId>) -> Reason {
-    Reason { fact: JUDGE.to_owned(), text: text.into(), events }
+fn reason(text: impl Into<Cow<'static, str>>, events: Vec<EventId>) -> Reason {
+    Reason { fact: JUDGE.into(), text: text.into(), events }
 }
 
 /// What the judge reads the prompts as, where that is something else than the facts say.

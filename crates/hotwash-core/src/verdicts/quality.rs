@@ -94,7 +94,7 @@ fn reading(notes: &mut Notes<'_>, fields: &Fields<'_>, dimension: &Dimension, ev
         let shows = notes.text(&one, "shows").unwrap_or_default();
         items.extend(cite.map(|cite| {
             let reason = if shows.is_empty() { cite.quote } else { format!("{shows}: “{}”", cite.quote) };
-            Item { amount: 0.0, reason, fact: JUDGE.to_owned(), events: vec![cite.event] }
+            Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: vec![cite.event] }
         }));
     }
     let rationale = notes.text(&fields, "rationale").filter(|text| !text.is_empty());
@@ -119,7 +119,8 @@ fn reading(notes: &mut Notes<'_>, fields: &Fields<'_>, dimension: &Dimension, ev
         notes.problem(fields.at().to_owned(), Fault::NoCitation, text);
         return unscored(&notes.problems, cited);
     }
-    let rationale = rationale.map(|reason| Item { amount: 0.0, reason, fact: JUDGE.to_owned(), events: Vec::new() });
+    let rationale =
+        rationale.map(|reason| Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: Vec::new() });
     let items = rationale.into_iter().chain(items).collect();
     scores::Reading::Scored { start: value.number(), value, items, confidence, spread: None }
 }

@@ -5,7 +5,7 @@ use crate::sources::claude_code::read::{Reading, Transcript};
 use crate::sources::claude_code::role;
 use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
 use hotwash_core::facts::{Cited, Facts, Identity, Ledger};
-use hotwash_core::outcomes::summary::Told;
+use hotwash_core::outcomes::summary::{Summary, Told};
 use hotwash_core::outcomes::{self};
 use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
 use hotwash_core::scores::offline;
@@ -28,8 +28,8 @@ pub(super) fn entry(
     setup: &Setup<'_>,
 ) -> (Entry, Vec<Joined>) {
     let parts: Vec<&Part> = transcript.pieces.parts().collect();
-    let facts: Vec<Facts> = parts.iter().map(|part| part.ledger.finish(setup.prices)).collect();
-    if let Some((last, part)) = facts.last().zip(parts.last())
+    let finished: Vec<Finished> = parts.iter().map(|part| Finished::of(&part.ledger, setup)).collect();
+    if let Some((Finished { facts: last, .. }, part)) = finished.last().zip(parts.last())
         && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
         && is_fresh(&part.ledger.identity(), setup)
     {
@@ -37,21 +37,22 @@ pub(super) fn entry(
         file.decoder = STILL_RUNNING;
     }
     let role = known.unwrap_or_else(|| {
-        let pieces: Vec<(&Part, &Facts)> = parts.iter().copied().zip(&facts).collect();
+        let pieces: Vec<(&Part, &Facts)> =
+            parts.iter().copied().zip(finished.iter().map(|finished| &finished.facts)).collect();
         role(file.path.as_ref(), &transcript.reading, &pieces)
     });
     let mut joined = Vec::new();
     let (mut pieces, mut parts_of, mut sessions, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     if let Some(kind) = role.session() {
-        for (part, facts) in parts.iter().zip(facts).filter(|(part, _)| part.has_lived()) {
+        for (part, finished) in parts.iter().zip(finished).filter(|(part, _)| part.has_lived()) {
             let piece = part.piece();
             keys.extend(part.ledger.keys());
-            parts_of.push((part, facts));
+            parts_of.push((part, finished));
             pieces.push(piece);
         }
-        for (at, (part, facts)) in parts_of.into_iter().enumerate() {
+        for (at, (part, finished)) in parts_of.into_iter().enumerate() {
             let next = pieces.get(at + 1);
-            sessions.push(graded(kind, &pieces[at], next, &part.ledger, facts, setup));
+            sessions.push(graded(kind, &pieces[at], next, &part.ledger, finished, setup));
         }
         joined = within(&file, &parts, &pieces, setup);
         if let Some(last) = sessions.last_mut() {
@@ -75,8 +76,8 @@ fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>
         let in_order = run.pieces.iter().copied().eq(first..=last);
         let Some(ledger) = parts[last].joint(first).filter(|_| in_order && last > first) else { continue };
         let next = pieces.get(last + 1);
-        let facts = ledger.finish(setup.prices);
-        let mut graded = graded(SessionKind::Main, &pieces[first], next, ledger, facts, setup);
+        let finished = Finished::of(ledger, setup);
+        let mut graded = graded(SessionKind::Main, &pieces[first], next, ledger, finished, setup);
         graded.session.open = next.is_none();
         let mut of_run: Vec<StoredPart> = pieces[first..=last]
             .iter()
@@ -90,6 +91,20 @@ fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>
     joined
 }
 
+/// What came of a ledger: the facts, and the agent's last words, which they go by.
+pub(super) struct Finished {
+    facts: Facts,
+    answer: Option<String>,
+}
+
+impl Finished {
+    /// What comes of a ledger.
+    pub(super) fn of(ledger: &Ledger, setup: &Setup<'_>) -> Finished {
+        let answer = ledger.last_answer();
+        Finished { facts: ledger.finish_as(setup.prices, answer.as_deref()), answer }
+    }
+}
+
 /// The session that begins with a piece, from the facts of that piece and of those that were joined to it. `next` is the
 /// piece that follows in the same transcript: how it opens is the last word on this one.
 pub(super) fn graded(
@@ -97,9 +112,10 @@ pub(super) fn graded(
     first: &Piece,
     next: Option<&Piece>,
     ledger: &Ledger,
-    mut facts: Facts,
+    finished: Finished,
     setup: &Setup<'_>,
 ) -> Graded {
+    let Finished { mut facts, answer } = finished;
     let identity = ledger.identity();
     let words = ledger.words();
     facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
@@ -109,44 +125,50 @@ pub(super) fn graded(
         facts.ending.ended_without_answer = Cited::default();
     }
     let outcome = outcomes::offline(&facts);
-    let redacted = |words: &Option<String>| words.as_deref().map(|words| redact(words, setup.rules));
-    let (title, prompt) = (redacted(&words.title), redacted(&words.first_prompt));
-    let (task, answer) = (redacted(&words.task), redacted(&ledger.last_answer()));
+    let redacted = |words: Option<&String>| words.map(|words| redact(words, setup.rules));
+    let given = redacted(words.title.as_ref());
+    let asked = redacted(words.first_prompt.as_ref().or(words.task.as_ref()));
+    let answer = redacted(answer.as_ref());
     let told = Told {
-        title: title.as_ref().map(Redacted::as_str),
-        first_prompt: prompt.as_ref().or(task.as_ref()).map(Redacted::as_str),
+        title: given.as_ref().map(Redacted::as_str),
+        first_prompt: asked.as_ref().map(Redacted::as_str),
         last_answer: answer.as_ref().map(Redacted::as_str),
     };
-    let summary = redact(&outcomes::summary::paragraph(&told, &facts, &outcome), setup.rules);
-    let title = redact(&outcomes::summary::title(&told), setup.rules);
+    let Summary { title, paragraph } = Summary::of(&told, &facts, &outcome);
+    let title = match given {
+        Some(given) if given.as_str() == title => given,
+        _ => redact(&title, setup.rules),
+    };
     let session = Session {
         id: SessionId::of(first.first),
         kind,
-        recorded: identity.session.unwrap_or_default(),
-        agent: identity.agent,
-        project: redact(identity.cwd.as_deref().unwrap_or_default(), setup.rules),
-        title: one_line(&title, setup.rules),
-        summary,
+        recorded: identity.session.unwrap_or_default().to_owned(),
+        agent: identity.agent.map(str::to_owned),
+        project: redact(identity.cwd.unwrap_or_default(), setup.rules),
+        title: one_line(title, setup.rules),
+        summary: redact(&paragraph, setup.rules),
         from: identity.from,
         to: identity.to,
         open: false,
         facts: redact_facts(facts, setup.rules),
         progress: ledger.subagents(setup.prices),
     };
-    let grade = offline::grade(session.facts.get(), setup.rubric);
+    // Redaction changes no fact that the outcome goes by.
+    let grade = offline::grade_as(session.facts.get(), &outcome, setup.rubric);
     Graded { session, grade, outcome, print: ledger.fingerprint() }
 }
 
 /// Whether something happened so lately that the agent may still be at it.
-fn is_fresh(identity: &Identity, setup: &Setup<'_>) -> bool {
+fn is_fresh(identity: &Identity<'_>, setup: &Setup<'_>) -> bool {
     let age_ms = |to: Timestamp| (setup.now_ns / 1_000_000).saturating_sub(to.0);
     identity.to.is_some_and(|to| (-QUIET_MS..QUIET_MS).contains(&age_ms(to)))
 }
 
 /// Folds white space, then shortens: redacted text may be cut, raw text may not.
-fn one_line(text: &Redacted<String>, rules: &Rules) -> Redacted<String> {
+fn one_line(text: Redacted<String>, rules: &Rules) -> Redacted<String> {
     let folded = text.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
-    redact(&folded, rules).shorten(TITLE_CHARS)
+    let line = if folded == text.as_str() { text } else { redact(&folded, rules) };
+    line.shorten(TITLE_CHARS)
 }
 
 /// What reading had to say, as JSON; nothing where all was sound.

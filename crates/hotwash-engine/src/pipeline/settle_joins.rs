@@ -4,7 +4,7 @@
 //! directory in which a transcript has changed. A joined session is read again as one, piece after piece, because facts
 //! that depend on order cannot be added up.
 
-use super::entry::graded;
+use super::entry::{Finished, graded};
 use super::open::{Untold, tell};
 use super::{Ready, Setup};
 use crate::stores::{
@@ -135,8 +135,8 @@ fn replay(
         part.opened = part.opened.of_transcript(number);
         part.recorded = recorded.get(&number).cloned().unwrap_or_default();
     }
-    let facts = whole.ledger().finish(setup.prices);
+    let finished = Finished::of(whole.ledger(), setup);
     let last = &pieces[pieces.len() - 1];
     let next = last.holding.pieces.iter().skip_while(|piece| *piece != last.piece).nth(1);
-    Ok(Some((graded(SessionKind::Main, pieces[0].piece, next, whole.ledger(), facts, setup), parts)))
+    Ok(Some((graded(SessionKind::Main, pieces[0].piece, next, whole.ledger(), finished, setup), parts)))
 }

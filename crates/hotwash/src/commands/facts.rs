@@ -129,7 +129,7 @@ fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
     let reading = transcript.reading;
     let known = |name: &str, cited: &Cited| facts.knows(name).then(|| cited.count());
     let rest = json!({
-        "session_id": identity.session.map(|id| redact(&id, rules)),
+        "session_id": identity.session.map(|id| redact(id, rules)),
         "role": role.name(),
         "first_timestamp": moment(identity.from),
         "last_timestamp": moment(identity.to),

@@ -1,18 +1,16 @@
 //! Goal achievement: what the outcome says, so that the two cannot disagree.
 //!
-//! How it is decided is in [`outcomes`]. Partial and exceeded are beyond facts.
+//! How it is decided is in [`outcomes`](crate::outcomes). Partial and exceeded are beyond facts.
 
 use super::super::{Item, Reading};
 use super::{level, note, nothing_to_go_by};
-use crate::facts::Facts;
-use crate::outcomes::{self, Goal, Reason};
+use crate::outcomes::{Goal, Outcome, Reason};
 use crate::rubric::{Dimension, Offline};
 
 const FAILED: usize = 0;
 const COMPLETE: usize = 2;
 
-pub(super) fn read(facts: &Facts, offline: &Offline, dimension: &Dimension) -> Reading {
-    let outcome = outcomes::offline(facts);
+pub(super) fn read(outcome: &Outcome, offline: &Offline, dimension: &Dimension) -> Reading {
     let by_run = outcome.reasons.first().is_some_and(|reason| reason.fact == "verified");
     let items = || outcome.reasons.iter().map(item).collect();
     match outcome.goal {
@@ -20,12 +18,12 @@ pub(super) fn read(facts: &Facts, offline: &Offline, dimension: &Dimension) -> R
         Goal::Complete if by_run => level(dimension, COMPLETE, items(), Some(offline.get("confidence_verified"))),
         Goal::Complete => level(dimension, COMPLETE, items(), Some(offline.get("confidence_accepted"))),
         Goal::Undecided => {
-            let reasons: Vec<&str> = outcome.reasons.iter().map(|reason| reason.text.as_str()).collect();
+            let reasons: Vec<&str> = outcome.reasons.iter().map(|reason| &*reason.text).collect();
             nothing_to_go_by(format!("{}: undecided", reasons.join("; ")))
         }
     }
 }
 
 fn item(reason: &Reason) -> Item {
-    note(&reason.fact, reason.text.clone(), &reason.events)
+    note(reason.fact.clone(), reason.text.clone(), &reason.events)
 }

@@ -19,8 +19,10 @@ mod words;
 
 use super::{Grade, Item, Provenance, Reading, Score, Unscored, Value};
 use crate::facts::{Cited, Facts};
+use crate::outcomes::{self, Outcome};
 use crate::rubric::{Dimension, Rubric, Scorer};
 use crate::sessions::EventId;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// This judge's name.
@@ -31,10 +33,15 @@ pub const VERSION: &str = "1.0.0";
 
 /// Grades a session from its facts: same facts and rubric, same grade, byte for byte.
 pub fn grade(facts: &Facts, rubric: &Rubric) -> Grade {
+    grade_as(facts, &outcomes::offline(facts), rubric)
+}
+
+/// [`grade`] where the outcome is known already.
+pub fn grade_as(facts: &Facts, outcome: &Outcome, rubric: &Rubric) -> Grade {
     let provenance = provenance(rubric);
     let score = |dimension: &Dimension| Score {
         dimension: dimension.name.clone(),
-        reading: read(facts, dimension),
+        reading: read(facts, outcome, dimension),
         provenance: Arc::clone(&provenance),
     };
     Grade::of(rubric.dimensions.iter().map(score).collect(), rubric)
@@ -52,8 +59,8 @@ pub fn provenance(rubric: &Rubric) -> Arc<Provenance> {
     })
 }
 
-/// What the facts say about one dimension.
-pub fn read(facts: &Facts, dimension: &Dimension) -> Reading {
+/// What the facts and the outcome that follows from them say about one dimension.
+pub fn read(facts: &Facts, outcome: &Outcome, dimension: &Dimension) -> Reading {
     let Some(offline) = &dimension.offline else {
         let reason = format!("facts alone say nothing about {}", dimension.title.to_lowercase());
         return Reading::Unscored { why: Unscored::NotByThisJudge, reason };
@@ -70,7 +77,7 @@ pub fn read(facts: &Facts, dimension: &Dimension) -> Reading {
         return nothing_to_go_by(format!("{what} was not recorded"));
     }
     match offline.from {
-        Scorer::GoalAchievement => goal::read(facts, offline, dimension),
+        Scorer::GoalAchievement => goal::read(outcome, offline, dimension),
         Scorer::ToolEfficiency => tools::read(facts, offline),
         Scorer::ProcessAdherence => process::read(facts, offline),
         Scorer::ContextEfficiency => context::read(facts, offline),
@@ -96,8 +103,8 @@ fn level(dimension: &Dimension, index: usize, items: Vec<Item>, confidence: Opti
 }
 
 /// An item that moves nothing but explains.
-fn note(fact: &str, reason: String, events: &[EventId]) -> Item {
-    Item { amount: 0.0, reason, fact: fact.to_owned(), events: events.to_vec() }
+fn note(fact: impl Into<Cow<'static, str>>, reason: impl Into<Cow<'static, str>>, events: &[EventId]) -> Item {
+    Item { amount: 0.0, reason: reason.into(), fact: fact.into(), events: events.to_vec() }
 }
 
 /// The last of the events that something points at.

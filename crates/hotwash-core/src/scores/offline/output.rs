@@ -20,10 +20,10 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let green = last_green(facts).filter(|_| red.is_none());
     // `verified` looks at source files alone: prose written after the green run does not undo it.
     if verification.verified == Some(true) || green > last_edit {
-        let reason = || "the last run after the edits is green".to_owned();
+        let reason = || "the last run after the edits is green";
         sheet.credit("green", "verified", reason, green.as_slice());
     } else if red > last_edit {
-        let reason = || "the last run after the edits is red".to_owned();
+        let reason = || "the last run after the edits is red";
         sheet.deduct("red", "ended_red", reason, red.as_slice());
     }
 

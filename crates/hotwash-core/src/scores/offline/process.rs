@@ -49,17 +49,17 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
 
     match verification.verified {
         Some(true) => {
-            let reason = || "a green run came after the last change of a source file".to_owned();
+            let reason = || "a green run came after the last change of a source file";
             sheet.credit("verified", "verified", reason, last_green(facts).as_slice());
         }
         Some(false) => {
-            let reason = || "no green run came after the last change of a source file".to_owned();
+            let reason = || "no green run came after the last change of a source file";
             sheet.deduct("unverified", "verified", reason, last(&edits.edit_calls_ok).as_slice());
         }
         None => {}
     }
     if !verification.ended_red.is_empty() {
-        let reason = || "the last run that tells its result was red".to_owned();
+        let reason = || "the last run that tells its result was red";
         sheet.deduct("red_end", "ended_red", reason, &verification.ended_red.0);
     }
 

@@ -8,6 +8,7 @@ use crate::facts::Facts;
 use crate::facts::value::ratio;
 use crate::rubric::Offline;
 use crate::sessions::EventId;
+use std::borrow::Cow;
 
 /// A number being worked out by the amounts of a rubric.
 pub(super) struct Sheet<'a> {
@@ -62,34 +63,34 @@ impl<'a> Sheet<'a> {
     }
 
     /// Takes off a rubric's amount.
-    pub(super) fn deduct(
+    pub(super) fn deduct<R: Into<Cow<'static, str>>>(
         &mut self,
         param: &'static str,
         fact: &'static str,
-        reason: impl FnOnce() -> String,
+        reason: impl FnOnce() -> R,
         events: &[EventId],
     ) {
         self.add(-self.offline.get(param), fact, reason, events);
     }
 
     /// Adds a rubric's amount.
-    pub(super) fn credit(
+    pub(super) fn credit<R: Into<Cow<'static, str>>>(
         &mut self,
         param: &'static str,
         fact: &'static str,
-        reason: impl FnOnce() -> String,
+        reason: impl FnOnce() -> R,
         events: &[EventId],
     ) {
         self.add(self.offline.get(param), fact, reason, events);
     }
 
     /// Takes off a share of a rubric's amount.
-    pub(super) fn deduct_share(
+    pub(super) fn deduct_share<R: Into<Cow<'static, str>>>(
         &mut self,
         param: &'static str,
         share: Share,
         fact: &'static str,
-        reason: impl FnOnce() -> String,
+        reason: impl FnOnce() -> R,
         events: &[EventId],
     ) {
         if share.is_some() {
@@ -98,12 +99,12 @@ impl<'a> Sheet<'a> {
     }
 
     /// Takes off so many times a rubric's amount, up to a cap.
-    pub(super) fn deduct_capped(
+    pub(super) fn deduct_capped<R: Into<Cow<'static, str>>>(
         &mut self,
         (param, cap): (&'static str, &'static str),
         times: f64,
         fact: &'static str,
-        reason: impl FnOnce() -> String,
+        reason: impl FnOnce() -> R,
         events: &[EventId],
     ) {
         if times > 0.0 {
@@ -113,12 +114,12 @@ impl<'a> Sheet<'a> {
     }
 
     /// Adds a share of a rubric's amount.
-    pub(super) fn credit_share(
+    pub(super) fn credit_share<R: Into<Cow<'static, str>>>(
         &mut self,
         param: &'static str,
         share: Share,
         fact: &'static str,
-        reason: impl FnOnce() -> String,
+        reason: impl FnOnce() -> R,
         events: &[EventId],
     ) {
         if share.is_some() {
@@ -128,7 +129,13 @@ impl<'a> Sheet<'a> {
 
     /// What moves the value by less than half a thousandth is not worth a line, nor the making of its reason. What the
     /// recording cannot tell moves nothing.
-    fn add(&mut self, amount: f64, fact: &'static str, reason: impl FnOnce() -> String, events: &[EventId]) {
+    fn add<R: Into<Cow<'static, str>>>(
+        &mut self,
+        amount: f64,
+        fact: &'static str,
+        reason: impl FnOnce() -> R,
+        events: &[EventId],
+    ) {
         let amount = whole(amount);
         if amount != 0 && self.facts.knows(fact) {
             self.items.push((amount, note(fact, reason(), events)));
@@ -140,7 +147,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// Says why the start value stands where nothing moved it.
-    pub(super) fn unmoved(&mut self, fact: &'static str, reason: impl FnOnce() -> String) {
+    pub(super) fn unmoved<R: Into<Cow<'static, str>>>(&mut self, fact: &'static str, reason: impl FnOnce() -> R) {
         if self.items.is_empty() {
             self.items.push((0, note(fact, reason(), &[])));
         }
@@ -154,7 +161,7 @@ impl<'a> Sheet<'a> {
         let value = sum.clamp(0, 1000);
         if value != sum {
             let reason = if sum < 0 { "cannot go below 0" } else { "cannot go above 1" };
-            self.items.push((value - sum, note("", reason.to_owned(), &[])));
+            self.items.push((value - sum, note("", reason, &[])));
         }
         let item = |(amount, item)| Item { amount: thousandths(amount), ..item };
         Reading::Scored {
@@ -209,10 +216,10 @@ mod tests {
         let offline = Scorer::OutputQuality.defaults();
         let facts = Facts::default();
         let mut sheet = Sheet::new(&facts, &offline);
-        sheet.add(0.15, "verified", || "up".into(), &[]);
-        sheet.add(0.2, "verified", || "further up".into(), &[]);
+        sheet.add(0.15, "verified", || "up", &[]);
+        sheet.add(0.2, "verified", || "further up", &[]);
         let Reading::Scored { value, items, .. } = sheet.reading() else { unreachable!() };
-        let lines: Vec<_> = items.iter().map(|item| (item.amount, item.reason.as_str())).collect();
+        let lines: Vec<_> = items.iter().map(|item| (item.amount, &*item.reason)).collect();
         assert_eq!(lines, [(0.2, "further up"), (0.15, "up"), (-0.15, "cannot go above 1")]);
         assert_eq!(value, Value::Number(1.0));
     }
@@ -223,7 +230,7 @@ mod tests {
         let mut facts = Facts::default();
         facts.transcript.not_recorded.push("peak_context".into());
         let mut sheet = Sheet::new(&facts, &offline);
-        sheet.add(0.15, "peak_context", || "up".into(), &[]);
+        sheet.add(0.15, "peak_context", || "up", &[]);
         assert!(sheet.is_empty());
     }
 }

@@ -50,7 +50,7 @@ fn row(n: usize, level: f64, at: i64) -> Row {
             }
         };
         let reason = format!("because of {SECRET}");
-        let items = vec![Item { amount: -0.1, reason, fact: "judge".into(), events: Vec::new() }];
+        let items = vec![Item { amount: -0.1, reason: reason.into(), fact: "judge".into(), events: Vec::new() }];
         let reading = Reading::Scored { value, start: 1.0, items, confidence: Some(0.9), spread: None };
         Score { dimension: dimension.name.clone(), reading, provenance: shared.clone() }
     };

@@ -25,17 +25,17 @@ pub const JUDGE_MARK: &str = "<hotwash-judge";
 /// What a transcript is, by its name and by what is in it: its pieces with their facts.
 pub fn role(path: &Path, reading: &Reading, pieces: &[(&Part, &Facts)]) -> Role {
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let identities: Vec<Identity> = pieces.iter().map(|(part, _)| part.ledger.identity()).collect();
+    let identities: Vec<Identity<'_>> = pieces.iter().map(|(part, _)| part.ledger.identity()).collect();
     let first = pieces.first().map(|(part, _)| part.ledger.words());
 
-    let by_judge = |identity: &Identity| identity.cwd.as_deref().is_some_and(|cwd| cwd.ends_with(JUDGE_FOLDER));
+    let by_judge = |identity: &Identity<'_>| identity.cwd.is_some_and(|cwd| cwd.ends_with(JUDGE_FOLDER));
     let asked = first.and_then(|words| words.first_prompt.as_deref());
     if identities.iter().any(by_judge) || asked.is_some_and(|prompt| prompt.starts_with(JUDGE_MARK)) {
         return Role::JudgeRun;
     }
     let sum = |count: fn(&Facts) -> u64| pieces.iter().map(|(_, facts)| count(facts)).sum::<u64>();
     let prompts = sum(|facts| facts.prompts.human_prompts.count() + facts.prompts.plan_prompts.count());
-    let recorded = identities.iter().find_map(|identity| identity.agent.as_deref());
+    let recorded = identities.iter().find_map(|identity| identity.agent);
     let agent = recorded.or_else(|| name.strip_prefix("agent-"));
     // A name is only a hint: where a person prompts and no subagent is named, it is that person's work.
     let subagent = agent.is_some() && (prompts == 0 || recorded.is_some() && name.starts_with("agent-"));
