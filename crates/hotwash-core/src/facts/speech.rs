@@ -272,10 +272,29 @@ pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
 /// Words with plain apostrophes, and in lower case where that takes more than ASCII.
 pub(super) fn plain(words: &str) -> Cow<'_, str> {
     // What is not ASCII is mostly a dash, a tick or a script without cases.
-    if words.is_ascii() || !words.chars().any(|c| c == '’' || !c.is_ascii() && c.is_uppercase()) {
-        return Cow::Borrowed(words);
+    let mut rest = words;
+    while let Some(at) = beyond_ascii(rest.as_bytes()) {
+        let mut characters = rest.get(at..).unwrap_or_default().chars();
+        if characters.next().is_some_and(|c| c == '’' || c.is_uppercase()) {
+            return Cow::Owned(words.to_lowercase().replace('’', "'"));
+        }
+        rest = characters.as_str();
     }
-    Cow::Owned(words.to_lowercase().replace('’', "'"))
+    Cow::Borrowed(words)
+}
+
+/// Where the first byte beyond ASCII is, looked for eight bytes at a time.
+fn beyond_ascii(bytes: &[u8]) -> Option<usize> {
+    const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+    let (words, last) = bytes.as_chunks();
+    for (n, word) in words.iter().enumerate() {
+        let highs = u64::from_le_bytes(*word) & HIGHS;
+        if highs != 0 {
+            return Some(n * 8 + highs.trailing_zeros() as usize / 8);
+        }
+    }
+    let at = last.iter().position(|byte| !byte.is_ascii())?;
+    Some(bytes.len() - last.len() + at)
 }
 
 #[cfg(test)]
