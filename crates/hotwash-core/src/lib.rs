@@ -52,3 +52,4 @@ pub mod sessions;
 pub mod shell;
 pub mod text;
 pub mod verdicts;
+mod words;

@@ -3,6 +3,7 @@
 //! A call is counted once however often it is recorded, and its result is the first one recorded, wherever it stands:
 //! some transcripts hold the result before the call.
 
+use super::verification::Results;
 use crate::sessions::{Call, EventId, Key, Kind, Outcome, Timestamp, Tool};
 use crate::sessions::{Event, Origin};
 use crate::shell;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::OnceLock;
 
 /// Inputs are kept to this length for comparing calls with each other.
 const INPUT_KEPT: usize = 1000;
@@ -63,6 +65,9 @@ pub struct OpenCall {
     pub input: Box<[u8]>,
     /// When.
     pub at: Option<Timestamp>,
+    /// What its runs came to: read off the output once, however many ledgers follow the call.
+    #[serde(skip)]
+    pub(super) results: OnceLock<Results>,
 }
 
 impl OpenCall {
@@ -87,6 +92,7 @@ impl OpenCall {
             range: (call.input.offset, call.input.limit),
             input: call.input.whole[..call.input.whole.len().min(INPUT_KEPT)].into(),
             at: origin.at,
+            results: OnceLock::new(),
         }
     }
 }

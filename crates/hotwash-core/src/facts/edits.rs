@@ -130,7 +130,10 @@ impl Edits {
         if !file.known {
             facts.files_touched += 1;
             if let Some(language) = language(&call.path) {
-                *self.languages.entry(language.to_string()).or_default() += 1;
+                match self.languages.get_mut(language) {
+                    Some(files) => *files += 1,
+                    None => drop(self.languages.insert(language.to_string(), 1)),
+                }
             }
         }
         if call.tool.edits() {
@@ -161,11 +164,17 @@ impl Edits {
     }
 }
 
+/// Of those that tell a language.
+const LONGEST_ENDING: usize = 6;
+
 /// The language of a file by its ending.
 fn language(path: &str) -> Option<&'static str> {
-    let name = path.rsplit(['/', '\\']).next()?;
-    let (_, ending) = name.rsplit_once('.')?;
-    Some(match ending.to_ascii_lowercase().as_str() {
+    let (_, ending) = name(path).rsplit_once('.')?;
+    let mut lower = [0; LONGEST_ENDING];
+    let lower = lower.get_mut(..ending.len())?;
+    lower.copy_from_slice(ending.as_bytes());
+    lower.make_ascii_lowercase();
+    Some(match std::str::from_utf8(lower).ok()? {
         "rs" => "Rust",
         "go" => "Go",
         "py" | "pyi" | "ipynb" => "Python",
@@ -197,9 +206,18 @@ fn language(path: &str) -> Option<&'static str> {
 
 /// Whether a change to this file is a change to the program rather than to its prose.
 pub fn is_source(path: &str) -> bool {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
-    let prose = [".md", ".mdx", ".txt", ".rst", ".adoc", ".log", ".csv", ".svg", ".png"];
-    !prose.iter().any(|ending| name.ends_with(ending)) && !name.starts_with("license") && !name.starts_with("changelog")
+    const PROSE: [&[u8]; 9] = [b".md", b".mdx", b".txt", b".rst", b".adoc", b".log", b".csv", b".svg", b".png"];
+    let name = name(path).as_bytes();
+    let ends =
+        |ending: &[u8]| name.len().checked_sub(ending.len()).is_some_and(|at| name[at..].eq_ignore_ascii_case(ending));
+    let begins = |word: &[u8]| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    !PROSE.iter().any(|ending| ends(ending)) && !begins(b"license") && !begins(b"changelog")
+}
+
+/// The last part of a path.
+fn name(path: &str) -> &str {
+    let folder = path.bytes().rposition(|byte| matches!(byte, b'/' | b'\\'));
+    folder.and_then(|at| path.get(at + 1..)).unwrap_or(path)
 }
 
 #[cfg(test)]

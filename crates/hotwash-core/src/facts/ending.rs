@@ -156,7 +156,7 @@ impl Ending {
             }
             (Step::Ended { status: Status::Rejected, .. }, _) | (_, Kind::Interrupt) => Stands::Interrupted(id),
             (Step::Ended { .. }, _) => Stands::Unanswered(id),
-            (_, Kind::Says(text)) if !text.head(64).trim().is_empty() => Stands::Answered(id),
+            (_, Kind::Says(text)) if !text.beginning(64).is_blank() => Stands::Answered(id),
             (_, Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::ApiError(ApiError::Final(_))) => Stands::Open,
             _ => return,
         };

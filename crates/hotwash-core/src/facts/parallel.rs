@@ -79,7 +79,7 @@ impl Fold for Parallel {
                 look.shown.clear();
                 let needed = outcome.body.len().min(RESULT_KEPT);
                 if look.shown.capacity() < needed {
-                    look.shown = Vec::with_capacity(needed);
+                    look.shown = Vec::with_capacity(needed.next_power_of_two());
                 }
                 for part in outcome.body.parts() {
                     let room = RESULT_KEPT - look.shown.len();

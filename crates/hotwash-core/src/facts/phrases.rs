@@ -1,10 +1,11 @@
 //! Phrases as data (`data/phrases/`): many of them, of several meanings and languages, looked for in one pass at word
 //! edges.
 //!
-//! A phrase is found by its first word, which is looked up once for each word of a text. That costs less than an
-//! automaton to build and to run: there are more than a thousand phrases, and most texts are a line or two.
+//! A phrase is found by the beginning of its first word, which is looked up once for each word of a text. That costs less
+//! than an automaton to build and to run: there are more than a thousand phrases, and most texts are a line or two.
 
 use super::calls::KeyMap;
+use crate::words::{each_run, head};
 
 /// Phrases of several meanings.
 pub(super) struct Phrases<M> {
@@ -12,7 +13,33 @@ pub(super) struct Phrases<M> {
     by_word: KeyMap<u64, (u32, u32)>,
     /// A bit for some bits of each of those hashes: most words of a text begin no phrase, and this tells soonest.
     begins: Box<[u64; BEGINS]>,
-    list: Vec<(&'static str, M)>,
+    list: Vec<Phrase<M>>,
+}
+
+struct Phrase<M> {
+    words: &'static str,
+    meaning: M,
+    /// Its first bytes, and which of them it has: most phrases differ there from a text that begins with the same word.
+    first: u64,
+    mask: u64,
+}
+
+impl<M> Phrase<M> {
+    fn new(words: &'static str, meaning: M) -> Self {
+        let mask = !0 >> (64 - 8 * words.len().clamp(1, 8));
+        Phrase { words, meaning, first: first_bytes(words.as_bytes()), mask }
+    }
+}
+
+/// Up to eight bytes of a text as a number, letters in lower case and some signs like others.
+fn first_bytes(text: &[u8]) -> u64 {
+    const LOWER: u64 = u64::from_le_bytes([0x20; 8]);
+    let bytes = text.first_chunk().copied().unwrap_or_else(|| {
+        let mut bytes = [0; 8];
+        bytes[..text.len()].copy_from_slice(text);
+        bytes
+    });
+    u64::from_le_bytes(bytes) | LOWER
 }
 
 const BEGINS: usize = 256;
@@ -47,27 +74,39 @@ impl<M: Copy> Phrases<M> {
             let (place, mask) = bit(*word);
             begins[place] |= mask;
         }
-        Phrases { by_word, begins, list: keyed.into_iter().map(|(_, phrase, meaning)| (phrase, meaning)).collect() }
+        Phrases {
+            by_word,
+            begins,
+            list: keyed.into_iter().map(|(_, phrase, meaning)| Phrase::new(phrase, meaning)).collect(),
+        }
     }
 
     /// Tells the phrases that stand in some words at word edges, in order, the longest first. What is not ASCII is in
     /// lower case.
     pub(super) fn find(&self, words: &str, mut tell: impl FnMut(Found<M>)) {
-        each_word(words, |start, hash| {
+        let begins = |hash: u64| {
             let (place, mask) = bit(hash);
-            if self.begins[place] & mask == 0 {
-                return;
-            }
+            self.begins[place] & mask != 0
+        };
+        each_word(words, begins, |start, hash| {
             let Some(&(from, to)) = self.by_word.get(&hash) else { return };
-            for &(phrase, meaning) in self.list.get(from as usize..to as usize).unwrap_or_default() {
-                let end = start + phrase.len();
-                let stands =
-                    words.as_bytes().get(start..end).is_some_and(|it| it.eq_ignore_ascii_case(phrase.as_bytes()));
-                if stands && ends_at(words, phrase, end) {
-                    tell(Found { meaning, phrase, start, end });
+            let here = first_bytes(words.as_bytes().get(start..).unwrap_or_default());
+            for phrase in self.list.get(from as usize..to as usize).unwrap_or_default() {
+                if (here ^ phrase.first) & phrase.mask == 0 {
+                    found(words, start, phrase, &mut tell);
                 }
             }
         });
+    }
+}
+
+/// Tells a phrase of which the beginning stands at a place, if all of it does.
+fn found<M: Copy>(words: &str, start: usize, phrase: &Phrase<M>, tell: &mut impl FnMut(Found<M>)) {
+    let &Phrase { words: phrase, meaning, .. } = phrase;
+    let end = start + phrase.len();
+    let stands = words.as_bytes().get(start..end).is_some_and(|it| it.eq_ignore_ascii_case(phrase.as_bytes()));
+    if stands && ends_at(words, phrase, end) {
+        tell(Found { meaning, phrase, start, end });
     }
 }
 
@@ -78,22 +117,35 @@ fn ends_at(words: &str, phrase: &str, end: usize) -> bool {
         || !words.get(end..).and_then(|rest| rest.chars().next()).is_some_and(letter)
 }
 
-/// Shows each word of a text with where it begins and its hash; an unspaced character is a word.
-fn each_word(words: &str, mut tell: impl FnMut(usize, u64)) {
+/// Shows the words of a text with where they begin and their hashes, less those that are seen at once to begin nothing.
+/// An unspaced character is a word.
+fn each_word(words: &str, begins: impl Fn(u64) -> bool, mut tell: impl FnMut(usize, u64)) {
+    each_run(words.as_bytes(), |run| {
+        if !run.ascii {
+            return each_word_of_run(words, run.start, &mut tell);
+        }
+        let hash = hash(run.head);
+        if begins(hash) {
+            tell(run.start, hash);
+        }
+    });
+}
+
+/// The same for the run that begins at a place, of any script.
+#[inline(never)]
+fn each_word_of_run(words: &str, mut at: usize, tell: &mut impl FnMut(usize, u64)) {
     let bytes = words.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
+    while bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
         let start = at;
-        let mut wide = None;
-        loop {
-            while bytes.get(at).is_some_and(|byte| LETTERS[usize::from(*byte)]) {
+        while let Some(&byte) = bytes.get(at) {
+            if byte.is_ascii() {
+                if !byte.is_ascii_alphanumeric() {
+                    break;
+                }
                 at += 1;
-            }
-            if bytes.get(at).is_none_or(u8::is_ascii) {
-                break;
+                continue;
             }
             let character = words.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
-            wide = Some(character);
             let alone = is_unspaced(character) && at == start;
             if !character.is_alphanumeric() || is_unspaced(character) && !alone {
                 break;
@@ -104,41 +156,24 @@ fn each_word(words: &str, mut tell: impl FnMut(usize, u64)) {
             }
         }
         if at > start {
-            tell(start, hash(bytes, start, at));
+            tell(start, hash(head(&bytes[start..at])));
         } else {
-            // What is no letter.
-            at += wide.map_or(1, char::len_utf8);
+            // What is no letter: a character is never longer than what is left.
+            at += words.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
         }
     }
 }
 
-/// The letters and digits of ASCII.
-static LETTERS: [bool; 256] = {
-    let mut letters = [false; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        letters[byte] = (byte as u8).is_ascii_alphanumeric();
-        byte += 1;
-    }
-    letters
-};
-
-/// The hash of a word by its first eight bytes and its length. ASCII letters are as good as in lower case: they differ
-/// from it in a bit that is set in all bytes here.
-fn hash(bytes: &[u8], start: usize, end: usize) -> u64 {
-    let length = end - start;
-    let first = match bytes.get(start..).and_then(|rest| rest.first_chunk()) {
-        Some(first) => u64::from_le_bytes(*first) & u64::MAX.checked_shr(64 - 8 * length.min(8) as u32).unwrap_or(0),
-        None => bytes[start..end].iter().rev().fold(0, |first, byte| first << 8 | u64::from(*byte)),
-    };
-    let mixed = ((first | 0x2020_2020_2020_2020) ^ (length as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    mixed ^ mixed >> 32
+/// The hash of a word by its first bytes: which of the words that begin alike it is shows when phrases are compared.
+fn hash(head: u64) -> u64 {
+    let product = head.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    product ^ product >> 32
 }
 
 fn first_word(phrase: &str) -> u64 {
     let alone = phrase.chars().next().filter(|first| is_unspaced(*first)).map(char::len_utf8);
     let end = alone.or_else(|| phrase.find(|c: char| !c.is_alphanumeric() || is_unspaced(c))).unwrap_or(phrase.len());
-    hash(phrase.as_bytes(), 0, end)
+    hash(head(phrase.as_bytes().get(..end).unwrap_or_default()))
 }
 
 /// The phrases of a text with their section and language.

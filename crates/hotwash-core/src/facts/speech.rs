@@ -287,18 +287,28 @@ static ASCII: [Option<bool>; 256] = {
 pub(super) fn plain(words: &str) -> Cow<'_, str> {
     // What is not ASCII is mostly a dash, a tick or a script without cases.
     let mut rest = words;
-    loop {
-        let (blocks, _) = rest.as_bytes().as_chunks::<8>();
-        let ascii = 8 * blocks.iter().take_while(|block| block.is_ascii()).count();
-        let Some(at) = (ascii..rest.len()).find(|at| !rest.as_bytes()[*at].is_ascii()) else {
-            return Cow::Borrowed(words);
-        };
+    while let Some(at) = beyond_ascii(rest.as_bytes()) {
         let mut characters = rest.get(at..).unwrap_or_default().chars();
         if characters.next().is_some_and(|c| c == '’' || c.is_uppercase()) {
             return Cow::Owned(words.to_lowercase().replace('’', "'"));
         }
         rest = characters.as_str();
     }
+    Cow::Borrowed(words)
+}
+
+/// Where the first byte beyond ASCII is, looked for eight bytes at a time.
+fn beyond_ascii(bytes: &[u8]) -> Option<usize> {
+    const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+    let (words, last) = bytes.as_chunks();
+    for (n, word) in words.iter().enumerate() {
+        let highs = u64::from_le_bytes(*word) & HIGHS;
+        if highs != 0 {
+            return Some(n * 8 + highs.trailing_zeros() as usize / 8);
+        }
+    }
+    let at = last.iter().position(|byte| !byte.is_ascii())?;
+    Some(bytes.len() - last.len() + at)
 }
 
 #[cfg(test)]

@@ -192,6 +192,19 @@ fn count(tally: &mut Tally, name: &str) {
     }
 }
 
+/// No edit distance is less than the number of bytes that one has and the other lacks, in whatever order.
+fn least_distance(a: &[u8], b: &[u8]) -> usize {
+    let mut counts = [0i32; 256];
+    for byte in a {
+        counts[usize::from(*byte)] += 1;
+    }
+    for byte in b {
+        counts[usize::from(*byte)] -= 1;
+    }
+    let (more, less) = counts.iter().fold((0, 0), |(more, less), count| (more + count.max(&0), less - count.min(&0)));
+    more.max(less) as usize
+}
+
 /// Whether the edit distance is under 20% of the longer one's length.
 fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
     let limit = a.len().max(b.len()).saturating_sub(1) / 5;
@@ -203,6 +216,9 @@ fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (&a[front..], &b[front..]);
     let back = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[..a.len() - back], &b[..b.len() - back]);
+    if a.len() > limit && least_distance(a, b) > limit {
+        return false;
+    }
 
     // What is further than the limit off the diagonal costs more than the limit.
     let beyond = limit as u32 + 1;

@@ -6,7 +6,7 @@ use super::claims::{self, Claim, LastWords};
 use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
 use crate::sessions::{Event, EventId, Kind, Tool};
-use crate::shell::{self, Exit, RunKind, RunResult};
+use crate::shell::{self, Exit, Run, RunKind, RunResult};
 use crate::text::{Body, Recorded};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -236,27 +236,15 @@ impl Verification {
         if runs.is_empty() {
             return;
         }
-        let output = output.to_str();
-        let exit = match status {
-            // A command that was sent to the background or never ran says nothing yet.
-            _ if output.starts_with("Command running in background") || output.starts_with("<tool_use_error>") => {
-                Exit::Unknown
-            }
-            Status::Ok => Exit::Ok,
-            _ => Exit::Failed,
-        };
-        // Several runs of one kind in one command are one run, and as good as the worst of them.
-        for kind in [RunKind::Test, RunKind::Build, RunKind::Lint] {
-            let of_kind = || runs.iter().filter(|run| run.kind == kind);
-            let Some(result) = of_kind().map(|run| shell::run_result(*run, &output, exit)).reduce(worse) else {
-                continue;
-            };
+        let results = call.results.get_or_init(|| results(runs, &output.to_str(), status));
+        for (kind, result) in KINDS.into_iter().zip(results) {
+            let Some(result) = *result else { continue };
             let tally = match kind {
                 RunKind::Test => &mut facts.test_runs,
                 RunKind::Build => &mut facts.build_runs,
                 RunKind::Lint => &mut facts.lint_runs,
             };
-            tally.push(call.id, result, of_kind().any(|run| run.masked));
+            tally.push(call.id, result, runs.iter().any(|run| run.kind == kind && run.masked));
             match result {
                 RunResult::Fail => {
                     self.state = State::Red;
@@ -296,6 +284,27 @@ impl VerificationFacts {
             self.unbacked_claims.push(id);
         }
     }
+}
+
+/// What the runs of a command came to, kind by kind.
+pub(super) type Results = [Option<RunResult>; 3];
+
+const KINDS: [RunKind; 3] = [RunKind::Test, RunKind::Build, RunKind::Lint];
+
+/// Several runs of one kind in one command are one run, and as good as the worst of them.
+fn results(runs: &[Run], output: &str, status: Status) -> Results {
+    let exit = match status {
+        // A command that was sent to the background or never ran says nothing yet.
+        _ if output.starts_with("Command running in background") || output.starts_with("<tool_use_error>") => {
+            Exit::Unknown
+        }
+        Status::Ok => Exit::Ok,
+        _ => Exit::Failed,
+    };
+    KINDS.map(|kind| {
+        let of_kind = runs.iter().filter(|run| run.kind == kind);
+        of_kind.map(|run| shell::run_result(*run, output, exit)).reduce(worse)
+    })
 }
 
 fn worse(one: RunResult, other: RunResult) -> RunResult {

@@ -27,8 +27,8 @@ impl Timestamp {
             two_digits_each(words[1], *b"00T00:00")?,
             two_digits_each(words[2], *b":00.000Z")?,
         ];
-        let (year, month, day) = (date[0] * 100 + date[2], date[5], time[0]);
-        let (hour, minute, second, millis) = (time[3], time[6], rest[1], rest[4] * 10 + rest[6] / 10);
+        let (year, month, day) = (date.at(0) * 100 + date.at(2), date.at(5), time.at(0));
+        let (hour, minute, second, millis) = (time.at(3), time.at(6), rest.at(1), rest.at(4) * 10 + rest.at(6) / 10);
         if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 24 || minute > 59 || second > 60 {
             return None;
         }
@@ -92,12 +92,26 @@ impl fmt::Display for Timestamp {
 
 /// Compares eight bytes with a pattern in which `0` stands for any digit. At the place of each digit: the number that it
 /// and the byte behind it make, where another digit or nothing counts as zero.
-fn two_digits_each(text: [u8; 8], pattern: [u8; 8]) -> Option<[i64; 8]> {
+#[inline]
+fn two_digits_each(text: [u8; 8], pattern: [u8; 8]) -> Option<Pairs> {
     // As nothing carries from one byte to the next, all are worked on as one number.
-    let limits = pattern.map(|byte| if byte == b'0' { 0x7F - 9 } else { 0x7F });
+    let mut limits = [0x7F; 8];
+    for (limit, byte) in limits.iter_mut().zip(pattern) {
+        *limit -= if byte == b'0' { 9 } else { 0 };
+    }
     let digits = u64::from_le_bytes(text) ^ u64::from_le_bytes(pattern);
     let beyond = (digits.wrapping_add(u64::from_le_bytes(limits)) | digits) & u64::from_le_bytes([0x80; 8]);
-    (beyond == 0).then(|| (digits * 10 + (digits >> 8)).to_le_bytes().map(i64::from))
+    (beyond == 0).then(|| Pairs(digits * 10 + (digits >> 8)))
+}
+
+/// Numbers below a hundred, a byte each.
+struct Pairs(u64);
+
+impl Pairs {
+    #[inline]
+    fn at(&self, place: u32) -> i64 {
+        i64::from((self.0 >> (8 * place)) as u8)
+    }
 }
 
 /// Days since 1970-01-01 of a date in the proleptic Gregorian calendar; no year is before 0.

@@ -10,6 +10,7 @@
 
 use super::Key;
 use crate::facts::calls::{KeyMap, KeySet};
+use crate::words::{HEAD, each_run, head, head_len};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
@@ -22,6 +23,8 @@ const STEM_CHARS: usize = 4;
 const FEWEST_BYTES: usize = 20;
 /// A shorter word says nothing.
 const FEWEST_LETTERS: usize = 3;
+/// How much of a prompt may point back.
+const POINTING_CHARS: usize = 400;
 /// How much of a text is looked at.
 const LOOK_BYTES: usize = 1000;
 
@@ -195,11 +198,44 @@ fn points_back(prompt: &str) -> bool {
         "eso", "esto", "otra", "mismo", "isso", "isto", "mesmo", "novo",
     ];
     const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
-    let head: String = prompt.chars().take(400).collect::<String>().to_lowercase();
-    let mut words = head.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    const BACKWARDS_PLAIN: [u64; BACKWARDS.len()] = heads(BACKWARDS);
+    let separates = |c: char| !c.is_alphanumeric() && c != '\'';
+    let head = prompt.get(..POINTING_CHARS).unwrap_or(prompt);
+    if head.is_ascii() {
+        // Most are, and then nothing has to be copied.
+        let first = head.split(separates).find(|word| !word.is_empty());
+        return first.is_none_or(|first| OPENINGS.iter().any(|opening| opening.eq_ignore_ascii_case(first)))
+            || holds(head.as_bytes(), &BACKWARDS_PLAIN);
+    }
+    let end = prompt.char_indices().nth(POINTING_CHARS).map_or(prompt.len(), |(end, _)| end);
+    let head = prompt.get(..end).unwrap_or_default().to_lowercase();
+    let mut words = head.split(separates).filter(|word| !word.is_empty());
     words.clone().next().is_none_or(|first| OPENINGS.contains(&first))
         || words.any(|word| BACKWARDS.contains(&word))
         || UNSPACED.iter().any(|mark| head.contains(mark))
+}
+
+/// The heads of words of eight bytes at most.
+const fn heads<const MANY: usize>(words: &[&str]) -> [u64; MANY] {
+    let (mut heads, mut at) = ([0; MANY], 0);
+    while at < MANY {
+        assert!(words[at].len() <= HEAD, "a word is all in its head");
+        heads[at] = head(words[at].as_bytes());
+        at += 1;
+    }
+    heads
+}
+
+/// Whether one of some words, by their heads, stands in an ASCII text. An apostrophe is part of a word.
+fn holds(text: &[u8], words: &[u64]) -> bool {
+    let goes_on = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'\'');
+    let mut holds = false;
+    each_run(text, |run| {
+        holds |= words.contains(&run.head)
+            && !goes_on(text.get(run.start + head_len(run.head)))
+            && text.get(run.start.wrapping_sub(1)) != Some(&b'\'');
+    });
+    holds
 }
 
 /// As much of a text as is looked at.
@@ -212,23 +248,18 @@ fn beginning(text: &str) -> &str {
 /// read two characters at a time.
 fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
     let text = beginning(text);
-    if !text.is_ascii() {
-        return for_each_word_of_any_script(text, &mut tell);
-    }
-    let (mut stem, mut letters) = (0, 0);
-    for &byte in text.as_bytes().iter().chain(b" ") {
-        if byte.is_ascii_alphanumeric() {
-            if letters < STEM_CHARS {
-                stem = stem << 8 | u32::from(byte.to_ascii_lowercase());
-            }
-            letters += 1;
-        } else {
-            if says_something(stem, letters) {
-                tell(u64::from(stem));
-            }
-            (stem, letters) = (0, 0);
+    each_run(text.as_bytes(), |run| {
+        if !run.ascii {
+            let rest = text.get(run.start..).unwrap_or_default();
+            let end = rest.bytes().position(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric());
+            return for_each_word_of_any_script(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default(), &mut tell);
         }
-    }
+        let letters = head_len(run.head);
+        let stem = (run.head as u32).swap_bytes() >> (8 * STEM_CHARS.saturating_sub(letters));
+        if says_something(stem, letters) {
+            tell(u64::from(stem));
+        }
+    });
 }
 
 fn for_each_word_of_any_script(text: &str, tell: &mut dyn FnMut(u64)) {

@@ -4,8 +4,9 @@
 //! names are full of "failed". Putting the lines together is [`result`](super::result)'s work.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use super::runs::RunKind;
 
@@ -85,19 +86,19 @@ impl Tap {
 /// Words that tell a result by standing at the beginning of a line, or anywhere in it.
 struct Phrases {
     fails_at_start: Beginnings,
-    fails_inside: &'static [&'static str],
+    fails_inside: Needles,
     passes_at_start: Beginnings,
-    passes_inside: &'static [&'static str],
+    passes_inside: Needles,
     /// Words of which each phrase that may stand anywhere has one.
-    stems: &'static [&'static str],
+    stems: Needles,
 }
 
 impl Phrases {
     /// What they say of a line, those that may stand anywhere left out unless `inside`.
     fn say(&self, line: &str, inside: bool) -> Says {
-        if self.fails_at_start.begin(line) || inside && contains(line, self.fails_inside) {
+        if self.fails_at_start.begin(line) || inside && contains(line, self.fails_inside.words) {
             Says::Failed
-        } else if self.passes_at_start.begin(line) || inside && contains(line, self.passes_inside) {
+        } else if self.passes_at_start.begin(line) || inside && contains(line, self.passes_inside.words) {
             Says::Passed
         } else {
             Says::Nothing
@@ -106,7 +107,26 @@ impl Phrases {
 
     /// Whether any of those that may stand anywhere in a line stands in the output at all.
     fn inside(&self, output: &str, stem: bool) -> bool {
-        (stem || holds(output, self.stems)) && (holds(output, self.fails_inside) || holds(output, self.passes_inside))
+        (stem || self.stems.stand_in(output))
+            && (self.fails_inside.stand_in(output) || self.passes_inside.stand_in(output))
+    }
+}
+
+/// Words that are looked for in whole outputs. To prepare a search takes longer than to search most outputs.
+struct Needles {
+    words: &'static [&'static str],
+    finders: OnceLock<Vec<Finder<'static>>>,
+}
+
+impl Needles {
+    const fn of(words: &'static [&'static str]) -> Self {
+        Needles { words, finders: OnceLock::new() }
+    }
+
+    /// Whether any of them stands in an output.
+    fn stand_in(&self, output: &str) -> bool {
+        let finders = self.finders.get_or_init(|| self.words.iter().map(Finder::new).collect());
+        finders.iter().any(|finder| finder.find(output.as_bytes()).is_some())
     }
 }
 
@@ -150,13 +170,13 @@ static TESTS: Phrases = Phrases {
         "--- FAIL", "FAIL\t", "FAIL ", "FAILED ", "FAILED(", "FAILED:", "FAILURES!", "test result: FAILED", "panic: ",
         "BUILD FAIL", "Failed!", "Test Run Failed", "evaluation failed :(", "** TEST FAILED", "Some tests failed.",
     ]),
-    fails_inside: &[],
+    fails_inside: Needles::of(&[]),
     passes_at_start: Beginnings::of(&[
         "test result: ok.", "OK (", "OK, but ", "BUILD SUCCESS", "Passed!", "congratulations :)", "100% tests passed",
         "** TEST SUCCEEDED", "All tests passed", "✔  All specs passed!", "Test Run Successful.",
     ]),
-    passes_inside: &[],
-    stems: &[],
+    passes_inside: Needles::of(&[]),
+    stems: Needles::of(&[]),
 };
 
 #[rustfmt::skip]
@@ -165,14 +185,14 @@ static BUILDS: Phrases = Phrases {
         "error:", "error TS", "error CS", "BUILD FAIL", "Build FAILED", "ERROR in ", "** BUILD FAILED", "Type error: ",
         "Failed to compile", "ERROR: failed to", "== Compilation error", "ninja: build stopped",
     ]),
-    fails_inside: &[": error TS", ": error CS", ": fatal error:"],
+    fails_inside: Needles::of(&[": error TS", ": error CS", ": fatal error:"]),
     passes_at_start: Beginnings::of(&[
         "Finished `", "Finished dev", "Finished release", "Finished test", "BUILD SUCCESS", "Build succeeded",
         "** BUILD SUCCEEDED", "Successfully built", "Build complete!", "✓ built in", "✓ Compiled successfully",
         "Compiled successfully", "webpack compiled",
     ]),
-    passes_inside: &["compiled successfully"],
-    stems: &["error", "compiled"],
+    passes_inside: Needles::of(&["compiled successfully"]),
+    stems: Needles::of(&["error", "compiled"]),
 };
 
 #[rustfmt::skip]
@@ -181,15 +201,15 @@ static LINTS: Phrases = Phrases {
         "error:", "error TS", "Diff in ", "would reformat ", "Would reformat", "Code style issues found", "vet: ",
         "The command is terminated due to an error", "done (warnings were emitted)",
     ]),
-    fails_inside: &[": error TS", ": error: ", "  error  ", " would be reformatted", " mods/funs, found "],
+    fails_inside: Needles::of(&[": error TS", ": error: ", "  error  ", " would be reformatted", " mods/funs, found "]),
     passes_at_start: Beginnings::of(&[
         "All checks passed", "Finished `", "Finished dev", "No issues found", "All matched files use Prettier",
         "All done!", "done (passed successfully)", "No problems found",
     ]),
-    passes_inside: &[
+    passes_inside: Needles::of(&[
         "no offenses detected", "No ESLint warnings or errors", "No fixes applied", "already formatted",
-    ],
-    stems: &["formatted", "mods/funs", "No fixes"], // beside what linters count
+    ]),
+    stems: Needles::of(&["formatted", "mods/funs", "No fixes"]), // beside what linters count
 };
 
 /// What a line says about tests.
@@ -229,7 +249,7 @@ impl Holds {
             RunKind::Test => Holds { phrases: true, counts: true },
             RunKind::Build => Holds { phrases: BUILDS.inside(output, false), counts: false },
             RunKind::Lint => {
-                let counts = holds(output, PROBLEMS);
+                let counts = PROBLEMS.stand_in(output);
                 Holds { phrases: LINTS.inside(output, counts), counts }
             }
         }
@@ -268,7 +288,7 @@ pub(super) fn of_lint(line: &str, holds: Holds) -> Says {
     }
     // The last count decides: `✖ 2 problems (0 errors, 2 warnings)` is no failure.
     for (count, word, _) in counts(line) {
-        if PROBLEMS.contains(&word.strip_suffix('s').unwrap_or(word)) {
+        if PROBLEMS.words.contains(&word.strip_suffix('s').unwrap_or(word)) {
             says = if count > 0 { Says::Failed } else { Says::Passed };
         }
     }
@@ -276,7 +296,7 @@ pub(super) fn of_lint(line: &str, holds: Holds) -> Says {
 }
 
 /// What linters count.
-const PROBLEMS: &[&str] = &["error", "issue", "problem", "offense", "diagnostic"];
+static PROBLEMS: Needles = Needles::of(&["error", "issue", "problem", "offense", "diagnostic"]);
 
 /// The run itself broke: it did not compile, or the task runner says that it failed.
 fn broken(line: &str) -> bool {
@@ -401,11 +421,6 @@ fn has_position(line: &str) -> bool {
         && !harmless.iter().any(|word| message.trim_start().starts_with(word))
 }
 
-/// Whether any of these stands in a whole output.
-fn holds(output: &str, phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| memmem::find(output.as_bytes(), phrase.as_bytes()).is_some())
-}
-
 fn contains(line: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| line.contains(phrase))
 }
@@ -417,8 +432,8 @@ mod tests {
     #[test]
     fn each_phrase_has_a_stem() {
         for phrases in [&TESTS, &BUILDS, &LINTS] {
-            for phrase in phrases.fails_inside.iter().chain(phrases.passes_inside) {
-                assert!(contains(phrase, phrases.stems) || contains(phrase, PROBLEMS), "{phrase}");
+            for phrase in phrases.fails_inside.words.iter().chain(phrases.passes_inside.words) {
+                assert!(contains(phrase, phrases.stems.words) || contains(phrase, PROBLEMS.words), "{phrase}");
             }
         }
     }

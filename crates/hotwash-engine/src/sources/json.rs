@@ -623,7 +623,8 @@ fn plain_length(chunk: &[u8; CHUNK]) -> Option<usize> {
 #[inline]
 fn quotes_by_chunk(block: &[u8; BLOCK]) -> [u8x16; 4] {
     let (chunks, _) = block.as_chunks();
-    [0, 1, 2, 3].map(|n| places(chunks[n], b'"'))
+    let quotes = |n: usize| places(chunks[n], b'"');
+    [quotes(0), quotes(1), quotes(2), quotes(3)]
 }
 
 /// Whether a quote stands in a block.
@@ -636,8 +637,9 @@ fn has_quote(block: &[u8; BLOCK]) -> bool {
 /// Where quotes stand in a block: a bit for each place.
 #[inline]
 fn quotes(block: &[u8; BLOCK]) -> u64 {
-    let [a, b, c, d] = quotes_by_chunk(block).map(|chunk| u64::from(chunk.to_bitmask()));
-    a | b << 16 | c << 32 | d << 48
+    let [a, b, c, d] = quotes_by_chunk(block);
+    let bits = |chunk: u8x16| u64::from(chunk.to_bitmask());
+    bits(a) | bits(b) << 16 | bits(c) << 32 | bits(d) << 48
 }
 
 /// Whether a quote of a string is escaped: it stands behind an odd number of backslashes. The string comes with its

@@ -201,8 +201,9 @@ fn results<'a>(record: &Record<'a>, blocks: &Blocks<'a>, tell: &mut dyn FnMut(Ki
             body,
             ..Outcome::default()
         };
-        let noted = &record.result;
-        if told == 0 {
+        if told == 0
+            && let Some(noted) = &record.result
+        {
             let created = noted.content.filter(|_| noted.kind.is("create"));
             if created.is_some() || !noted.patch.is_empty() {
                 outcome.change = Some(Change { path: noted.path, patch: &noted.patch, created });
@@ -348,7 +349,7 @@ fn system(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
 }
 
 fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
-    let attachment = &record.attachment;
+    let Some(attachment) = &record.attachment else { return tell(Kind::Activity) };
     if !attachment.kind.is("queued_command") || !attachment.mode.is("prompt") {
         return tell(Kind::Activity);
     }
@@ -371,8 +372,8 @@ fn queue(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
 }
 
 fn progress(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
-    let progress = &record.progress;
     tell(Kind::Activity);
+    let Some(progress) = &record.progress else { return };
     if progress.kind.is("agent_progress") && progress.message_kind.is("assistant") && !progress.message.id.is_empty() {
         tell(Kind::SubagentMessage(Message {
             key: Key::of(progress.message.id),

@@ -20,6 +20,9 @@ const FIRST_WINDOW: usize = 32 * 1024;
 /// A longer line is passed over, with a warning: no memory is worth it.
 pub const LONGEST_LINE: usize = 24 * 1024 * 1024;
 
+/// Room for the ids of most transcripts' records, so that it need not grow.
+const USUAL_RECORDS: usize = 200;
+
 /// What reading itself has to say about a transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
@@ -162,6 +165,7 @@ impl Transcript {
     ) -> io::Result<()> {
         let offset = self.offset;
         let mut ended = 0;
+        self.seen.reserve(USUAL_RECORDS);
         let mut lines = Lines::new(window);
         loop {
             match lines.next(input)? {

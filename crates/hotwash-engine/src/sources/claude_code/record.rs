@@ -30,9 +30,10 @@ pub(crate) struct Record<'a> {
     pub(crate) custom_title: Text<'a>,
     pub(crate) compact_trigger: Text<'a>,
     pub(crate) message: Message<'a>,
-    pub(crate) result: ToolUseResult<'a>,
-    pub(crate) attachment: Attachment<'a>,
-    pub(crate) progress: Progress<'a>,
+    // Most records have none of these.
+    pub(crate) result: Option<ToolUseResult<'a>>,
+    pub(crate) attachment: Option<Attachment<'a>>,
+    pub(crate) progress: Option<Progress<'a>>,
 }
 
 /// The `message` of a user or assistant record.
@@ -153,7 +154,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
         record.kind = cursor.text()?;
     }
     if cursor.pass(br#","data":"#) {
-        progress(cursor, &mut record.progress)?;
+        progress(cursor, record.progress.insert(Progress::default()))?;
         for key in [br#","toolUseID":"#.as_slice(), br#","parentToolUseID":"#, br#","toolUseID":"#] {
             if cursor.pass(key) {
                 cursor.skip_of::<TOOL_USE_ID>()?;
@@ -179,7 +180,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
         record.uuid = cursor.text_of::<UUID>()?;
     }
     if cursor.pass(br#","toolUseResult":"#) {
-        tool_use_result(cursor, &mut record.result)?;
+        tool_use_result(cursor, record.result.insert(ToolUseResult::default()))?;
     }
     if cursor.pass(br#","sourceToolAssistantUUID":"#) {
         cursor.skip_of::<UUID>()?;
@@ -192,7 +193,7 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
     let text = match key.len() {
         4 if key == b"type" => &mut record.kind,
         4 if key == b"uuid" => &mut record.uuid,
-        4 if key == b"data" => return progress(cursor, &mut record.progress),
+        4 if key == b"data" => return progress(cursor, record.progress.insert(Progress::default())),
         6 if key == b"isMeta" => return flag(cursor, &mut record.is_meta),
         6 if key == b"origin" => return origin(cursor, &mut record.origin),
         7 if key == b"message" => return message(cursor, &mut record.message),
@@ -201,9 +202,11 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
         7 if key == b"aiTitle" => &mut record.ai_title,
         9 if key == b"timestamp" => &mut record.timestamp,
         9 if key == b"operation" => &mut record.operation,
-        10 if key == b"attachment" => return attachment(cursor, &mut record.attachment),
+        10 if key == b"attachment" => return attachment(cursor, record.attachment.insert(Attachment::default())),
         11 if key == b"customTitle" => &mut record.custom_title,
-        13 if key == b"toolUseResult" => return tool_use_result(cursor, &mut record.result),
+        13 if key == b"toolUseResult" => {
+            return tool_use_result(cursor, record.result.insert(ToolUseResult::default()));
+        }
         15 if key == b"compactMetadata" => return compact_trigger(cursor, &mut record.compact_trigger),
         16 if key == b"isCompactSummary" => return flag(cursor, &mut record.is_compact_summary),
         17 if key == b"isApiErrorMessage" => return flag(cursor, &mut record.is_api_error),
@@ -505,7 +508,6 @@ pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Resul
 
 #[inline(never)]
 fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
-    *result = ToolUseResult::default();
     cursor.object_or_skip(|cursor, key| {
         match key.len() {
             8 if key == b"filePath" => result.path = cursor.text()?,
@@ -547,7 +549,6 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) 
 
 #[inline(never)]
 fn attachment<'a>(cursor: &mut Cursor<'a>, attachment: &mut Attachment<'a>) -> Result<()> {
-    *attachment = Attachment::default();
     cursor.object_or_skip(|cursor, key| {
         match key.len() {
             4 if key == b"type" => attachment.kind = cursor.text()?,
@@ -561,7 +562,6 @@ fn attachment<'a>(cursor: &mut Cursor<'a>, attachment: &mut Attachment<'a>) -> R
 
 #[inline(never)]
 fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<()> {
-    *progress = Progress::default();
     if !cursor.enter(br#"{"type":"#) {
         return cursor.object_or_skip(|cursor, key| progress_pair(cursor, key, progress));
     }

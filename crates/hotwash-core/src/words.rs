@@ -1,0 +1,123 @@
+//! Finds the words of a text, a block of bytes at a time.
+//!
+//! Most texts that are read for their words are English prose or close to it. What is beyond ASCII is handed over as it
+//! stands: what a letter is there, and whether words have spaces between them, is for the caller to say.
+
+use wide::u8x16;
+
+/// A run of ASCII letters and digits, and of anything beyond ASCII.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Where it begins.
+    pub(crate) start: usize,
+    /// Its first eight bytes, the first one lowest, as if all were ASCII and in lower case. See [`head`].
+    pub(crate) head: u64,
+    /// All of it is known to be ASCII.
+    pub(crate) ascii: bool,
+}
+
+/// How many bytes of a word are in its head.
+pub(crate) const HEAD: usize = 8;
+
+/// As many bytes as a word of the machine has bits.
+const BLOCK: usize = 64;
+/// A run that begins in these is seen for the length of its head.
+const STEP: usize = BLOCK - HEAD;
+
+/// The bit that is set in ASCII letters of lower case, and in digits.
+const LOWER: u64 = u64::from_le_bytes([0x20; HEAD]);
+
+/// The first bytes of a word as a number, ASCII letters in lower case.
+pub(crate) const fn head(word: &[u8]) -> u64 {
+    let (mut head, mut at) = (0, 0);
+    while at < word.len() && at < HEAD {
+        let byte = if word[at].is_ascii() { word[at] | 0x20 } else { word[at] };
+        head |= (byte as u64) << (8 * at);
+        at += 1;
+    }
+    head
+}
+
+/// How many bytes are in a head.
+pub(crate) fn head_len(head: u64) -> usize {
+    HEAD - head.leading_zeros() as usize / 8
+}
+
+/// Shows each run of a text, in order.
+pub(crate) fn each_run(text: &[u8], mut tell: impl FnMut(Run)) {
+    // Whether the byte before a block belongs to a run.
+    let mut goes_on = 0;
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let mut last = [0; BLOCK];
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            last[..rest.len()].copy_from_slice(rest);
+            &last
+        });
+        let (plain, beyond) = marks(block);
+        let runs = plain | beyond;
+        let mut starts = runs & !(runs << 1 | goes_on) & (!0 >> HEAD);
+        while starts != 0 {
+            let offset = starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            let Some(bytes) = block.get(offset..).and_then(<[u8]>::first_chunk) else { break };
+            let length = (runs >> offset).trailing_ones() as usize;
+            let ascii = offset + length < BLOCK && beyond >> offset & ((1 << length) - 1) == 0;
+            let head = (u64::from_le_bytes(*bytes) | LOWER) & (!0 >> (64 - 8 * length.min(HEAD)));
+            tell(Run { start: at + offset, head, ascii });
+        }
+        goes_on = runs >> (STEP - 1) & 1;
+        at += STEP;
+    }
+}
+
+/// Where a block has letters and digits, and where bytes beyond ASCII: a bit for each place.
+fn marks(block: &[u8; BLOCK]) -> (u64, u64) {
+    let (mut plain, mut beyond) = (0, 0);
+    let (chunks, _) = block.as_chunks();
+    for (n, chunk) in chunks.iter().enumerate() {
+        let bytes = u8x16::new(*chunk);
+        let lower = bytes | u8x16::splat(0x20);
+        let known = within(lower, b'a', b'z') | within(bytes, b'0', b'9');
+        plain |= u64::from(known.to_bitmask()) << (16 * n);
+        beyond |= u64::from(bytes.to_bitmask()) << (16 * n);
+    }
+    (plain, beyond)
+}
+
+/// Where bytes lie between two others: all ones there, zero elsewhere.
+fn within(bytes: u8x16, from: u8, to: u8) -> u8x16 {
+    let above = bytes - u8x16::splat(from);
+    above.min(u8x16::splat(to - from)).simd_eq(above)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn runs_are_found_wherever_they_stand(text in r"([a-cA-C0-1@\[`{/:é中 .]{0,12}[ \n]{0,2}){0,30}") {
+            let mut found = Vec::new();
+            each_run(text.as_bytes(), |run| found.push(run));
+            let within = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+            let mut expected = Vec::new();
+            for part in text.as_bytes().split(|byte| !within(byte)).filter(|part| !part.is_empty()) {
+                let start = part.as_ptr() as usize - text.as_ptr() as usize;
+                expected.push((start, part));
+            }
+            prop_assert_eq!(found.len(), expected.len());
+            for (run, (start, part)) in found.iter().zip(expected) {
+                prop_assert_eq!(run.start, start);
+                // Where it is not known, nothing is said.
+                prop_assert!(!run.ascii || part.is_ascii());
+                prop_assert!(run.ascii || !part.is_ascii() || part.len() > HEAD);
+                if part.is_ascii() {
+                    prop_assert_eq!(run.head, head(part));
+                    prop_assert_eq!(head_len(run.head), part.len().min(HEAD));
+                }
+            }
+        }
+    }
+}
