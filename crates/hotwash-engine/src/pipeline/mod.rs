@@ -9,6 +9,7 @@ mod recut;
 mod settle_copies;
 mod settle_joins;
 mod settle_rework;
+mod side_by_side;
 
 pub use open::{Folders, Untold, open_transcript, tell};
 pub use recut::recut;
@@ -27,6 +28,7 @@ use hotwash_core::scores::offline;
 use hotwash_core::sessions::SessionId;
 use hotwash_core::sessions::topic::Decisions;
 use open::{still_begins_so, tail};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -39,9 +41,11 @@ const HANDED_OVER: (usize, u64) = (16, 1 << 20);
 /// How many times that may wait for the writer.
 const WAITING: usize = 4;
 /// How many transcripts are kept in one go.
-const BATCH: usize = 128;
+const BATCH: usize = 256;
+/// A transcript of this size is read before others.
+const LONG_BYTES: u64 = 4 << 20;
 /// After how many the log of the store is emptied.
-const IN_LOG: usize = 8 * BATCH;
+const IN_LOG: usize = 4 * BATCH;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
@@ -105,8 +109,9 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         settle(store, setup, &Ready::new())?;
         return Ok(ingested);
     }
-    // The longest first, so that no core is left with it at the end.
-    jobs.sort_by(|a, b| b.found.size.cmp(&a.found.size).then(a.found.cmp(b.found)));
+    // The longest first, so that no core is left with it at the end; the others as they are found, in the order in which
+    // the store has them.
+    jobs.sort_by_key(|job| Reverse(Some(job.found.size).filter(|size| *size >= LONG_BYTES)));
     if let Some(archive) = setup.archive
         && let Err(error) = archive.prepare()
     {

@@ -1,15 +1,19 @@
 //! Gives copied events to the transcript that owns them.
 
 use super::entry::entry;
+use super::side_by_side::side_by_side;
 use super::{Setup, open_transcript};
 use crate::sources::claude_code::read::{Transcript, Window};
 use crate::sources::{Agent, claude_code, langfuse};
-use crate::stores::{Holder, Role, Store, StoreError};
+use crate::stores::{Holder, Role, Rows, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
+
+/// How many groups are kept in one go.
+const GROUPS: usize = 64;
 
 /// Settles the copies among transcripts that were put. Says which others that has changed.
 pub(super) fn settle_copies(
@@ -20,14 +24,18 @@ pub(super) fn settle_copies(
     let holders = store.holders()?;
     let topics = Arc::new(store.decisions()?);
     let keys: Vec<&[_]> = holders.iter().map(|holder| holder.keys.as_slice()).collect();
-    let mut changed = BTreeSet::new();
-    for group in copies::groups(&keys) {
-        let group: Vec<&Holder> = group.into_iter().map(|at| &holders[at]).collect();
-        if group.iter().any(|holder| unsettled.contains_key(&holder.path)) {
-            settle_group(store, setup, &topics, &group)?;
-            changed.extend(group.iter().map(|holder| holder.path.clone()));
-        }
+    let groups: Vec<Vec<&Holder>> = copies::groups(&keys)
+        .into_iter()
+        .map(|group| group.into_iter().map(|at| &holders[at]).collect())
+        .filter(|group: &Vec<&Holder>| group.iter().any(|holder| unsettled.contains_key(&holder.path)))
+        .collect();
+    for groups in groups.chunks(GROUPS) {
+        let settled = side_by_side(store, setup.jobs, groups, |store, group| settled(store, setup, &topics, group))?;
+        let (rows, moved): (Vec<Vec<Rows>>, Vec<Vec<&str>>) = settled.into_iter().unzip();
+        let rows: Vec<Rows> = rows.into_iter().flatten().collect();
+        store.put_own(&rows, &moved.concat())?;
     }
+    let mut changed: BTreeSet<String> = groups.iter().flatten().map(|holder| holder.path.clone()).collect();
     if holders.iter().any(|holder| Agent::of(holder.path.as_ref()) == Agent::Langfuse) {
         changed.extend(settle_pulled(store, setup, &holders)?);
     }
@@ -38,27 +46,28 @@ pub(super) fn settle_copies(
 /// because Langfuse has no ids of messages and records; it has the session's own.
 fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Result<Vec<String>, StoreError> {
     let (_, copies) = store.recorded_besides(langfuse::ENDING)?;
-    let mut entries = Vec::new();
+    let mut rows = Vec::new();
     for path in &copies {
         let Some(file) = store.file(path)? else { continue };
         let (mut entry, _) = entry(file, Some(Role::Copy), &Transcript::default(), setup);
         if let Ok(at) = holders.binary_search_by(|holder| holder.path.cmp(path)) {
             entry.keys.clone_from(&holders[at].keys);
         }
-        entries.push(entry);
+        rows.push(entry.into());
     }
-    if !entries.is_empty() {
-        store.put_own(&entries, &[])?;
+    if !rows.is_empty() {
+        store.put_own(&rows, &[])?;
     }
     Ok(copies)
 }
 
-fn settle_group(
-    store: &mut Store,
+/// The transcripts of a group without what is not theirs, and those that can no longer be read and have nothing of their own.
+fn settled<'h>(
+    store: &Store,
     setup: &Setup<'_>,
     topics: &Arc<Decisions>,
-    group: &[&Holder],
-) -> Result<(), StoreError> {
+    group: &[&'h Holder],
+) -> Result<(Vec<Rows>, Vec<&'h str>), StoreError> {
     let mut members = Vec::new();
     let mut unreadable = Vec::new();
     for holder in group {
@@ -76,13 +85,13 @@ fn settle_group(
     }
     let within = |keys: &[Key], other: &Holder| keys.iter().all(|key| other.keys.binary_search(key).is_ok());
     // What can no longer be asked keeps what it gave, unless another holds all of it: then it was moved there.
-    let (moved, gone): (Vec<&Holder>, Vec<&Holder>) = unreadable.into_iter().partition(|gone| {
+    let (moved, gone): (Vec<&'h Holder>, Vec<&'h Holder>) = unreadable.into_iter().partition(|gone| {
         gone.role != Role::Forgotten && members.iter().any(|(member, ..)| within(&gone.keys, member))
     });
     let taken: KeySet<Key> = gone.iter().flat_map(|gone| gone.keys.iter().copied()).collect();
 
     let records: Vec<_> = members.iter().map(|(.., records)| records.clone()).collect();
-    let mut entries = Vec::new();
+    let mut rows = Vec::new();
     for (at, ((holder, file, records), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
         let agent = Agent::of(file.path.as_ref());
         let open = || open_transcript(store, setup.archive, &file.path, file.version);
@@ -115,8 +124,7 @@ fn settle_group(
         }
         let (mut entry, _) = entry(file.clone(), role, &transcript, setup);
         entry.keys.clone_from(&holder.keys);
-        entries.push(entry);
+        rows.push(entry.into());
     }
-    let moved: Vec<&str> = moved.into_iter().map(|holder| holder.path.as_str()).collect();
-    store.put_own(&entries, &moved)
+    Ok((rows, moved.into_iter().map(|holder| holder.path.as_str()).collect()))
 }

@@ -3,12 +3,11 @@
 //! A session that comes, goes or changes can only matter to those of its repository that ended within the window before
 //! it, so only they are judged again. Repositories have nothing to do with each other and are judged side by side.
 
+use super::side_by_side::side_by_side;
 use crate::stores::{Holding, Store, StoreError};
 use hotwash_core::rework::{Rework, Settings, affected, rework};
 use hotwash_core::sessions::{Piece, SessionId, Timestamp};
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 /// From when to when a session changed something.
 type Span = (Timestamp, Timestamp);
@@ -32,34 +31,8 @@ pub(super) fn settle_rework(
     let mut open: Vec<(String, Vec<Span>)> = store.changes_of(&ids)?.into_iter().collect();
     // The largest first, so that nobody is left with it at the end.
     open.sort_by_key(|(_, spans)| std::cmp::Reverse(spans.len()));
-    let mut others = Vec::new();
-    while others.len() + 1 < jobs.min(open.len()) {
-        match store.reader()? {
-            Some(reader) => others.push(reader),
-            None => break,
-        }
-    }
-    let next = AtomicUsize::new(0);
-    let take = || open.get(next.fetch_add(1, Ordering::Relaxed));
-    std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
-        for reader in others {
-            let (sender, take) = (sender.clone(), &take);
-            scope.spawn(move || {
-                while let Some((repository, spans)) = take() {
-                    if sender.send(judged(&reader, repository, spans)).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        while let Some((repository, spans)) = take() {
-            let judged = judged(store, repository, spans)?;
-            store.put_rework(&judged)?;
-        }
-        receiver.iter().try_for_each(|judged| store.put_rework(&judged?))
-    })
+    let judged = side_by_side(store, jobs, &open, |store, (repository, spans)| judged(store, repository, spans))?;
+    store.put_rework(&judged.concat())
 }
 
 /// What became of the work of a repository's sessions, where sessions with these spans may have had a part in it.

@@ -427,7 +427,7 @@ pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {
     let marks = store.unsettled().unwrap();
     assert!(marks.keys().eq([&a.file.path, &b.file.path]));
     let nothing = |entry: &Entry| Entry { pieces: Vec::new(), sessions: Vec::new(), ..entry.clone() };
-    store.put_own(&[Entry { role: Role::Copy, ..nothing(&b) }], &[]).unwrap();
+    store.put_own(&[Entry { role: Role::Copy, ..nothing(&b) }.into()], &[]).unwrap();
     // What was put again meanwhile stays open.
     store.put(std::slice::from_ref(&a)).unwrap();
     store.settled(&marks).unwrap();
@@ -439,7 +439,7 @@ pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {
     let claim = keyed(b, 1);
     store.put(std::slice::from_ref(&claim)).unwrap();
     assert_eq!(all(store)[0].path, a.file.path);
-    store.put_own(&[nothing(&a), claim.clone()], &[]).unwrap();
+    store.put_own(&[nothing(&a).into(), claim.clone().into()], &[]).unwrap();
     assert_eq!(all(store)[0].path, claim.file.path);
     assert!(all(store)[0].grade.is_some());
     // What can no longer be read, and is all somebody else's, gives nothing any more.

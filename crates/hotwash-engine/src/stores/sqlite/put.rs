@@ -18,7 +18,8 @@ impl Store {
     /// Keeps transcripts with their sessions and grades, all or none of them. Until they are settled it is open whose
     /// the events are that they share with others, and which of their pieces belong together.
     pub fn put(&mut self, entries: &[Entry]) -> Result<()> {
-        self.put_rows(&rows(entries), &[])
+        let rows: Vec<Rows> = entries.iter().cloned().map(Rows::from).collect();
+        self.put_rows(&rows, &[])
     }
 
     /// The same with rows that were made before, and with what the archive has of the transcripts.
@@ -36,8 +37,7 @@ impl Store {
 
     /// Keeps transcripts without the events that are others', all or none of them. `copies` can no longer be read, and
     /// all that was in them is others'.
-    pub fn put_own(&mut self, entries: &[Entry], copies: &[&str]) -> Result<()> {
-        let entries = rows(entries);
+    pub fn put_own(&mut self, entries: &[Rows], copies: &[&str]) -> Result<()> {
         self.write(|transaction| {
             for path in copies {
                 let version: Option<u32> = transaction
@@ -51,7 +51,7 @@ impl Store {
                     .execute(params![path, version, encode(&[])])?;
                 drop_stale(transaction, path, &before)?;
             }
-            put_entries(transaction, &entries, Owner::Known)
+            put_entries(transaction, entries, Owner::Known)
         })
     }
 
@@ -137,9 +137,13 @@ impl Store {
     /// Keeps what became of the work of sessions: for each, what later ones did to it, or nothing.
     pub fn put_rework(&mut self, all: &[(SessionId, Option<Rework>)]) -> Result<()> {
         self.write(|transaction| {
+            let kept =
+                transaction.query_row("SELECT EXISTS (SELECT 1 FROM rework)", [], |row| row.get::<_, bool>(0))?;
             for (SessionId(id), rework) in all {
                 let Some(rework) = rework else {
-                    transaction.prepare_cached("DELETE FROM rework WHERE session = ?1")?.execute([id])?;
+                    if kept {
+                        transaction.prepare_cached("DELETE FROM rework WHERE session = ?1")?.execute([id])?;
+                    }
                     continue;
                 };
                 transaction
@@ -430,8 +434,4 @@ pub(super) fn origin(transaction: &Transaction<'_>, provenance: &Provenance) -> 
         )?
         .execute(key)?;
     Ok(transaction.last_insert_rowid())
-}
-
-fn rows(entries: &[Entry]) -> Vec<Rows> {
-    entries.iter().cloned().map(Rows::from).collect()
 }

@@ -1,0 +1,42 @@
+//! Work on parts of the store that have nothing to do with each other.
+
+use crate::stores::{Store, StoreError};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Does work on each item, in so many threads that read the store, and gives what came of it in the order of the items.
+/// Where only one can read, because the store is in memory, it does all.
+pub(super) fn side_by_side<T: Sync, R: Send>(
+    store: &Store,
+    jobs: usize,
+    items: &[T],
+    work: impl Fn(&Store, &T) -> Result<R, StoreError> + Sync,
+) -> Result<Vec<R>, StoreError> {
+    let mut readers = Vec::new();
+    while readers.len() + 1 < jobs.min(items.len()) {
+        match store.reader()? {
+            Some(reader) => readers.push(reader),
+            None => break,
+        }
+    }
+    let next = AtomicUsize::new(0);
+    let some = |store: &Store| {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return Ok(done) };
+            done.push((at, work(store, item)?));
+        }
+    };
+    let mut done = std::thread::scope(|scope| {
+        let some = &some;
+        let others: Vec<_> = readers.into_iter().map(|reader| scope.spawn(move || some(&reader))).collect();
+        let mut done = some(store)?;
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        Ok::<_, StoreError>(done)
+    })?;
+    done.sort_by_key(|(at, _)| *at);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}
