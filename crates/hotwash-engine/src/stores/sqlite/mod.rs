@@ -113,7 +113,7 @@ impl Store {
         // usual size; those of a store that is there stay as they are.
         connection.execute_batch(
             "PRAGMA page_size = 8192; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
-             PRAGMA cache_size = -8000;",
+             PRAGMA cache_size = -4000;",
         )?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         if found == 0 && connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))? {
