@@ -100,7 +100,9 @@ impl From<Entry> for Rows {
 impl HoldingRow {
     fn of(keys: &[Key], pieces: &[Piece]) -> HoldingRow {
         let mut bytes = Vec::with_capacity(keys.len() * size_of::<u64>());
-        keys.iter().for_each(|key| bytes.extend(key.0.to_le_bytes()));
+        for key in keys {
+            bytes.extend(key.0.to_le_bytes());
+        }
         HoldingRow { keys: bytes, pieces: encode(pieces) }
     }
 }
