@@ -18,7 +18,7 @@ use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::stores::{Archived, Entry, FileState, JoinedRows, Role, Rows, Stamp, Store, StoreError};
+use crate::stores::{Archived, Disk, Entry, FileState, JoinedRows, Role, Rows, Stamp, Store, StoreError};
 use entry::entry;
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
@@ -33,19 +33,21 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
-/// How many transcripts, or bytes of them, are read before they are handed to the writer, who is woken for it.
-const HANDED_OVER: (usize, u64) = (16, 1 << 20);
+/// How many transcripts are read before they are handed to the writer, who is woken for it, or how many bytes of them.
+const HANDED_OVER: usize = 16;
+const HANDED_OVER_BYTES: u64 = 1 << 20;
 /// How many times that may wait for the writer.
 const WAITING: usize = 4;
 /// How many transcripts are kept in one go.
 const BATCH: usize = 256;
 /// A transcript of this size is read before others.
 const LONG_BYTES: u64 = 4 << 20;
-/// After how many the log of the store is emptied.
-const IN_LOG: usize = 4 * BATCH;
+/// After how many of those somebody is asked to empty the log of the store, and after how many the writer does so.
+const ASKED_AFTER: usize = 4;
+const WAITS_AFTER: usize = 32;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
@@ -109,8 +111,8 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         settle(store, setup, &Ready::new())?;
         return Ok(ingested);
     }
-    // The longest first, so that no core is left with it at the end; the others as they are found, in the order in which
-    // the store has them.
+    // The longest first, so that no core is left with it at the end; the others as they are found, which is about
+    // the order in which the store has them.
     jobs.sort_by_key(|job| Reverse(Some(job.found.size).filter(|size| *size >= LONG_BYTES)));
     if let Some(archive) = setup.archive
         && let Err(error) = archive.prepare()
@@ -118,11 +120,18 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
     }
 
-    let mut disk = store.without_waiting()?;
+    let disk = Mutex::new(store.without_waiting()?);
     let done = std::thread::scope(|scope| {
-        let (kept, told) = mpsc::channel();
-        scope.spawn(move || told.iter().for_each(|()| disk.checkpoint()));
-        let ready = read(&jobs, store, setup, &mut ingested, &kept)?;
+        let (asked, asks) = mpsc::sync_channel(1);
+        let mut log = Log { disk: &disk, asked, batches: 0 };
+        scope.spawn(|| {
+            for () in asks {
+                checkpoint(&disk);
+            }
+        });
+        let ready = read(&jobs, store, setup, &mut ingested, &mut log)?;
+        // Settling mostly reads.
+        log.ask();
         if store.decisions()? != *topics {
             // Somebody was judging meanwhile: what was read before that is looked at again.
             let paths: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
@@ -130,8 +139,9 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         }
         settle(store, setup, &ready)
     });
-    store.with_waiting()?;
+    let waits = store.with_waiting();
     done?;
+    waits?;
     // The first run has better things to do.
     if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
         compress(store, setup);
@@ -139,14 +149,14 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     Ok(ingested)
 }
 
-/// Reads transcripts, many at a time, and keeps what comes of them. `kept` is told when much was. Gives the sessions of several
-/// pieces that were established on the way.
+/// Reads transcripts, many at a time, and keeps what comes of them. Gives the sessions of several pieces that were
+/// established on the way.
 fn read(
     jobs: &[Job<'_>],
     store: &mut Store,
     setup: &Setup<'_>,
     ingested: &mut Ingested,
-    kept: &mpsc::Sender<()>,
+    log: &mut Log<'_>,
 ) -> Result<Ready, StoreError> {
     let mut ready = Ready::new();
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
@@ -161,7 +171,7 @@ fn read(
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     done.push((job, job.run(setup, &mut window)));
                     bytes += job.found.size;
-                    if done.len() >= HANDED_OVER.0 || bytes >= HANDED_OVER.1 {
+                    if done.len() >= HANDED_OVER || bytes >= HANDED_OVER_BYTES {
                         bytes = 0;
                         if sender.send(std::mem::take(&mut done)).is_err() {
                             return; // the writer has given up
@@ -199,9 +209,7 @@ fn read(
             (setup.progress)(file + 1, jobs.len(), ingested.bytes, total);
             if batch.rows.len() >= BATCH {
                 batch.put(store)?;
-            }
-            if (file + 1) % IN_LOG == 0 {
-                let _ = kept.send(());
+                log.has_grown();
             }
         }
         batch.put(store)
@@ -340,6 +348,35 @@ impl Batch {
         self.rows.clear();
         Ok(())
     }
+}
+
+/// The log of the store, which the writer has others empty, because it takes its time.
+struct Log<'d> {
+    disk: &'d Mutex<Disk>,
+    asked: mpsc::SyncSender<()>,
+    batches: usize,
+}
+
+impl Log<'_> {
+    /// A batch was put.
+    fn has_grown(&mut self) {
+        self.batches += 1;
+        if self.batches.is_multiple_of(WAITS_AFTER) {
+            // It only begins anew if nobody writes meanwhile.
+            checkpoint(self.disk);
+        } else if self.batches.is_multiple_of(ASKED_AFTER) {
+            self.ask();
+        }
+    }
+
+    /// Has it emptied, unless somebody is at it and asked already.
+    fn ask(&self) {
+        let _ = self.asked.try_send(());
+    }
+}
+
+fn checkpoint(disk: &Mutex<Disk>) {
+    disk.lock().unwrap_or_else(PoisonError::into_inner).checkpoint();
 }
 
 /// A transcript to be read.

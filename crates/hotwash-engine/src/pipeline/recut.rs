@@ -43,7 +43,7 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
                     // Why it is cut may be all that is new.
                     let elsewhere =
                         !entry.pieces.iter().map(|piece| &piece.lines).eq(held.iter().map(|piece| &piece.lines));
-                    store.put(&[entry])?;
+                    store.put_rows(&[entry.into()], &[])?;
                     changed += u64::from(role == Role::Main && elsewhere);
                 }
             }

@@ -61,7 +61,8 @@ fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Re
     Ok(copies)
 }
 
-/// The transcripts of a group without what is not theirs, and those that can no longer be read and have nothing of their own.
+/// The transcripts of a group without what is not theirs, and those that can no longer be read and have nothing of their
+/// own.
 fn settled<'h>(
     store: &Store,
     setup: &Setup<'_>,

@@ -37,6 +37,8 @@ pub(super) fn settle_rework(
 
 /// What became of the work of a repository's sessions, where sessions with these spans may have had a part in it.
 fn judged(store: &Store, repository: &str, spans: &[Span]) -> Result<Vec<Judged>, StoreError> {
+    // Another process may write meanwhile.
+    let _view = store.as_it_is()?;
     let settings = Settings::default();
     let first = spans.iter().map(|(from, _)| *from).min().unwrap_or(Timestamp(0));
     // Those before are in no window that was touched, nor do they matter to one that was.

@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Does work on each item, in so many threads that read the store, and gives what came of it in the order of the items.
-/// Where only one can read, because the store is in memory, it does all.
+/// Where no other can read, because the store is in memory or the system has had enough, the caller does all.
 pub(super) fn side_by_side<T: Sync, R: Send>(
     store: &Store,
     jobs: usize,
@@ -14,9 +14,9 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
 ) -> Result<Vec<R>, StoreError> {
     let mut readers = Vec::new();
     while readers.len() + 1 < jobs.min(items.len()) {
-        match store.reader()? {
-            Some(reader) => readers.push(reader),
-            None => break,
+        match store.reader() {
+            Ok(Some(reader)) => readers.push(reader),
+            _ => break,
         }
     }
     let next = AtomicUsize::new(0);
@@ -25,7 +25,9 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else { return Ok(done) };
-            done.push((at, work(store, item)?));
+            // One that fails ends it for all.
+            let result = work(store, item).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
+            done.push((at, result));
         }
     };
     let mut done = std::thread::scope(|scope| {

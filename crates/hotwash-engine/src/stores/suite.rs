@@ -442,6 +442,15 @@ pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {
     store.put_own(&[nothing(&a).into(), claim.clone().into()], &[]).unwrap();
     assert_eq!(all(store)[0].path, claim.file.path);
     assert!(all(store)[0].grade.is_some());
+    // Moved, it keeps what another judge said of it.
+    let other = Rubric::shipped("v1").unwrap();
+    let session = &claim.sessions[0].session;
+    store.put_grades(&[(session.id.clone(), offline::grade(session.facts.get(), &other))]).unwrap();
+    let moved = Entry { file: FileState { path: "/t/moved.jsonl".into(), ..claim.file.clone() }, ..claim.clone() };
+    store.put_own(&[moved.clone().into()], &[&claim.file.path]).unwrap();
+    let rows = store.sessions(&Query { rubric_hash: other.hash(), ..Query::default() }).unwrap();
+    assert!(rows[0].path == moved.file.path && rows[0].grade.is_some(), "{rows:?}");
+    let claim = moved;
     // What can no longer be read, and is all somebody else's, gives nothing any more.
     store.put_own(&[], &[&claim.file.path]).unwrap();
     assert!(all(store).is_empty());

@@ -5,8 +5,6 @@ use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
 use std::path::PathBuf;
 
-/// How many pages may wait in the log while somebody else empties it. A writer who never pauses outruns them; then he waits.
-const OUTRUN_PAGES: u32 = 4 * CHECKPOINT_PAGES;
 /// How long the log gets before it is emptied along with a commit that is brought to the disk.
 const CHECKPOINT_BYTES: u64 = 4 << 20;
 
@@ -14,7 +12,7 @@ impl Store {
     /// Leaves it to somebody else to bring commits to the disk, who is given back. A commit survives a kill as it is, and
     /// a power cut once that was done.
     pub fn without_waiting(&self) -> Result<Disk> {
-        self.read(|connection| connection.pragma_update(None, "wal_autocheckpoint", OUTRUN_PAGES))?;
+        self.read(|connection| connection.pragma_update(None, "wal_autocheckpoint", 0))?;
         Ok(Disk { store: self.path.clone(), connection: None })
     }
 
@@ -43,7 +41,8 @@ impl Disk {
         }
     }
 
-    /// Moves commits from the log to where they belong, as far as nobody is in the way, and waits until they are there.
+    /// Moves commits from the log to where they belong, as far as nobody is in the way, and waits until they are there. If
+    /// nobody writes meanwhile, the log begins anew; otherwise it goes on growing.
     pub fn checkpoint(&mut self) {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         if self.connection.is_none() {

@@ -4,7 +4,9 @@ use super::archive::put_archived;
 use super::files::held;
 use super::rows::{GradeRow, JoinedRows, OutcomeRow, PrintRow, Rows, SessionRows, encode, json};
 use super::{Result, Store};
-use crate::stores::{Archived, Entry, Role, StoredPart};
+#[cfg(test)]
+use crate::stores::Entry;
+use crate::stores::{Archived, Role, StoredPart};
 use hotwash_core::outcomes::{self, Outcome};
 use hotwash_core::rework::Rework;
 use hotwash_core::scores::{Grade, Provenance, offline};
@@ -15,14 +17,15 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 impl Store {
-    /// Keeps transcripts with their sessions and grades, all or none of them. Until they are settled it is open whose
-    /// the events are that they share with others, and which of their pieces belong together.
-    pub fn put(&mut self, entries: &[Entry]) -> Result<()> {
+    /// Keeps transcripts, for tests that look at them afterwards.
+    #[cfg(test)]
+    pub(crate) fn put(&mut self, entries: &[Entry]) -> Result<()> {
         let rows: Vec<Rows> = entries.iter().cloned().map(Rows::from).collect();
         self.put_rows(&rows, &[])
     }
 
-    /// The same with rows that were made before, and with what the archive has of the transcripts.
+    /// Keeps transcripts with their sessions and grades, and what the archive has of them, all or nothing of it. Until they
+    /// are settled it is open whose the events are that they share with others, and which of their pieces belong together.
     pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<()> {
         self.write(|transaction| {
             put_archived(transaction, archived)?;
@@ -39,6 +42,7 @@ impl Store {
     /// all that was in them is others'.
     pub fn put_own(&mut self, entries: &[Rows], copies: &[&str]) -> Result<()> {
         self.write(|transaction| {
+            let mut stale = Vec::new();
             for path in copies {
                 let version: Option<u32> = transaction
                     .prepare_cached("UPDATE files SET role = ?2, sessions = 0 WHERE path = ?1 RETURNING version")?
@@ -49,9 +53,11 @@ impl Store {
                 transaction
                     .prepare_cached("UPDATE holdings SET kind = '', pieces = ?3 WHERE path = ?1 AND version = ?2")?
                     .execute(params![path, version, encode(&[])])?;
-                drop_stale(transaction, path, &before)?;
+                stale.push((path, before));
             }
-            put_entries(transaction, entries, Owner::Known)
+            put_entries(transaction, entries, Owner::Known)?;
+            // Last, because what was moved has another place now, and its grades stay with it.
+            stale.iter().try_for_each(|(path, ids)| drop_stale(transaction, path, ids))
         })
     }
 
@@ -136,6 +142,9 @@ impl Store {
 
     /// Keeps what became of the work of sessions: for each, what later ones did to it, or nothing.
     pub fn put_rework(&mut self, all: &[(SessionId, Option<Rework>)]) -> Result<()> {
+        if all.is_empty() {
+            return Ok(());
+        }
         self.write(|transaction| {
             let kept =
                 transaction.query_row("SELECT EXISTS (SELECT 1 FROM rework)", [], |row| row.get::<_, bool>(0))?;
@@ -301,13 +310,13 @@ fn put_session(
             session.kind.name(),
             session.recorded,
             session.agent,
-            session.project,
-            session.title,
+            session.project.as_str(),
+            session.title.as_str(),
             session.model,
             session.from.map(|at| at.0),
             session.to.map(|at| at.0),
             session.open,
-            session.summary,
+            session.summary.as_str(),
             session.facts,
             session.progress
         ])?;

@@ -1,7 +1,9 @@
-//! What is kept, as it stands in the tables. Made by whoever has read a transcript: there are many of them, and one writer.
+//! What is kept, as it stands in the tables. Made by whoever has read a transcript: there are many of them, and one
+//! writer.
 
 use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
 use hotwash_core::outcomes::Outcome;
+use hotwash_core::redaction::Redacted;
 use hotwash_core::rework::repository;
 use hotwash_core::scores::{Grade, Overall, Provenance, Reading};
 use hotwash_core::sessions::{Key, Piece, Session, SessionId, SessionKind, Timestamp};
@@ -9,7 +11,7 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// The rows of a transcript.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Rows {
     pub(super) file: FileState,
     pub(super) role: Role,
@@ -20,27 +22,27 @@ pub struct Rows {
     pub(super) sessions: Vec<SessionRows>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct HoldingRow {
     pub(super) keys: Vec<u8>,
     pub(super) pieces: Vec<u8>,
 }
 
 /// The rows of a session.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SessionRows {
     /// Its id.
     pub id: SessionId,
     pub(super) kind: SessionKind,
     pub(super) recorded: String,
     pub(super) agent: Option<String>,
-    pub(super) project: String,
-    pub(super) title: String,
+    pub(super) project: Redacted<String>,
+    pub(super) title: Redacted<String>,
     pub(super) model: String,
     pub(super) from: Option<Timestamp>,
     pub(super) to: Option<Timestamp>,
     pub(super) open: bool,
-    pub(super) summary: String,
+    pub(super) summary: Redacted<String>,
     pub(super) facts: String,
     pub(super) progress: String,
     pub(super) grade: Option<GradeRow>,
@@ -49,7 +51,7 @@ pub struct SessionRows {
     pub(super) print: Option<PrintRow>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct GradeRow {
     pub(super) provenance: Arc<Provenance>,
     pub(super) thousandths: Option<u32>,
@@ -58,7 +60,7 @@ pub(super) struct GradeRow {
     pub(super) readings: String,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct OutcomeRow {
     pub(super) substance: bool,
     pub(super) intent: &'static str,
@@ -70,7 +72,7 @@ pub(super) struct OutcomeRow {
     pub(super) detail: String,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct PrintRow {
     pub(super) repository: String,
     pub(super) from: Timestamp,
@@ -79,7 +81,7 @@ pub(super) struct PrintRow {
 }
 
 /// The rows of a session that is made of several pieces.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct JoinedRows {
     /// The session, under the id of its first piece.
     pub session: SessionRows,
@@ -125,13 +127,13 @@ impl From<Graded> for SessionRows {
             kind,
             recorded,
             agent,
-            project: project.into_string(),
-            title: title.into_string(),
+            project,
+            title,
             model,
             from,
             to,
             open,
-            summary: summary.into_string(),
+            summary,
             facts,
             progress: json(&progress),
             grade: GradeRow::of(&grade),
@@ -183,7 +185,9 @@ pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
 
 /// As JSON. What is kept has no map but with words as keys, and nothing else makes this fail.
 pub(super) fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+    let json = serde_json::to_string(value);
+    debug_assert!(json.is_ok(), "{json:?}");
+    json.unwrap_or_default()
 }
 
 /// The name of a plain enum's value, as it is serialised.
