@@ -232,17 +232,12 @@ impl<'a> Run<'a> {
         until: Option<&str>,
         query: &Query,
     ) -> Result<(Window, Vec<Row>), Failure> {
-        let window = self.window(screen, until, query)?;
-        let rows = self.store.sessions(&window.within(query))?;
-        Ok((window, rows))
-    }
-
-    /// The stretch of time that this run is about.
-    pub(crate) fn window(&self, screen: &Screen, until: Option<&str>, query: &Query) -> Result<Window, Failure> {
         // Who names transcripts wants all of them.
         let all = self.paths.is_some() && self.settings.since.from == Layer::Default;
         let since = if all { "all" } else { &self.settings.since.value };
-        Window::of(since, until, &screen.clock, &self.store, query)
+        let window = Window::of(since, until, &screen.clock, &self.store, query)?;
+        let rows = self.store.sessions(&window.within(query))?;
+        Ok((window, rows))
     }
 
     /// Tells the events of a session.

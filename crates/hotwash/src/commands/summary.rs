@@ -31,20 +31,9 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
     let screen = &context.screen;
     let query = Query { without_facts: true, ..run.query(project(select), false) };
-    let window = run.window(screen, select.until.as_deref(), &query)?;
-    let reader = run.store.reader().ok().flatten();
-    // Side by side, because this is what people wait for.
-    let (rows, counts, prism) = std::thread::scope(|scope| {
-        let (window, query) = (&window, &query);
-        let beside = reader.map(|store| scope.spawn(move || prism(&store, window, query)));
-        let rows = run.store.sessions(&window.within(query))?;
-        let counts = Counts::of(&run, &rows, query)?;
-        let prism = match beside {
-            Some(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            None => prism(&run.store, window, query),
-        };
-        Ok::<_, Failure>((rows, counts, prism?))
-    })?;
+    let (window, rows) = run.sessions(screen, select.until.as_deref(), &query)?;
+    let counts = Counts::of(&run, &rows, &query)?;
+    let prism = prism(&run.store, &window, &query)?;
     let exit = run.report();
     stdout(&draw(&run, screen, &window, &rows, &counts, &prism, Some(context.started.elapsed())))?;
     // The system takes it all back at once; piece by piece would take longer than drawing did.
