@@ -180,7 +180,7 @@ impl Fold for Verification {
         }
     }
 
-    /// Everything but the claim of the last turn: [`Verification::closed`].
+    /// Everything but the claim of the last turn, which `closed` adds.
     fn finish(&self) -> VerificationFacts {
         let mut facts = self.facts.clone();
         facts.bash_file_share = ratio(facts.bash_file_ops.count(), facts.file_operations);
