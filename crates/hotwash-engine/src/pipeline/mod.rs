@@ -36,6 +36,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
+/// A transcript of this size is read before others.
+const LONG_BYTES: u64 = 4 << 20;
 /// How many transcripts are read before they are handed to the writer, who is woken for it, or how many bytes of them.
 const HANDED_OVER: usize = 16;
 const HANDED_OVER_BYTES: u64 = 1 << 20;
@@ -43,8 +45,6 @@ const HANDED_OVER_BYTES: u64 = 1 << 20;
 const WAITING: usize = 4;
 /// How many transcripts are kept in one go.
 const BATCH: usize = 256;
-/// A transcript of this size is read before others.
-const LONG_BYTES: u64 = 4 << 20;
 /// After how many of those somebody is asked to empty the log of the store, and after how many the writer does so.
 const ASKED_AFTER: usize = 4;
 const WAITS_AFTER: usize = 32;

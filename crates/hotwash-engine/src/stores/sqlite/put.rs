@@ -146,6 +146,7 @@ impl Store {
             return Ok(());
         }
         self.write(|transaction| {
+            // In a first run there is nothing to take back.
             let kept =
                 transaction.query_row("SELECT EXISTS (SELECT 1 FROM rework)", [], |row| row.get::<_, bool>(0))?;
             for (SessionId(id), rework) in all {
