@@ -1,6 +1,5 @@
 //! Numbers that add up: found = graded + skipped (by reason) + failed (by reason).
 
-use crate::errors::Failure;
 use crate::run::Run;
 use hotwash_core::scores::Flag;
 use hotwash_engine::sources::claude_code::read::Reading;
@@ -38,10 +37,10 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts the transcripts of a run, of which `rows` are the sessions that `query` asked for.
-    pub(crate) fn of(run: &Run<'_>, rows: &[Row], query: &Query) -> Result<Counts, Failure> {
+    /// Counts the transcripts of a run, of which `rows` are the sessions that `query` asked for; `known` is what the store
+    /// says became of them.
+    pub(crate) fn of(run: &Run<'_>, rows: &[Row], query: &Query, known: &HashMap<String, Became>) -> Counts {
         let outside = if query.project.is_some() { ELSEWHERE } else { OUTSIDE };
-        let known = run.store.outcomes()?;
         let mut counts = Counts::default();
         let mut listed: HashMap<&str, Vec<&Row>> = HashMap::new();
         for row in rows {
@@ -84,7 +83,7 @@ impl Counts {
             counts.kept += 1;
             counts.row(row);
         }
-        Ok(counts)
+        counts
     }
 
     fn row(&mut self, row: &Row) {

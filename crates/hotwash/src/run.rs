@@ -225,6 +225,14 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The stretch of time that is asked for.
+    pub(crate) fn window(&self, screen: &Screen, until: Option<&str>, query: &Query) -> Result<Window, Failure> {
+        // Who names transcripts wants all of them.
+        let all = self.paths.is_some() && self.settings.since.from == Layer::Default;
+        let since = if all { "all" } else { &self.settings.since.value };
+        Window::of(since, until, &screen.clock, &self.store, query)
+    }
+
     /// The sessions of a window, and the window.
     pub(crate) fn sessions(
         &self,
@@ -232,12 +240,26 @@ impl<'a> Run<'a> {
         until: Option<&str>,
         query: &Query,
     ) -> Result<(Window, Vec<Row>), Failure> {
-        // Who names transcripts wants all of them.
-        let all = self.paths.is_some() && self.settings.since.from == Layer::Default;
-        let since = if all { "all" } else { &self.settings.since.value };
-        let window = Window::of(since, until, &screen.clock, &self.store, query)?;
+        let window = self.window(screen, until, query)?;
         let rows = self.store.sessions(&window.within(query))?;
         Ok((window, rows))
+    }
+
+    /// Asks the store two things at once, where there is a second way into it.
+    pub(crate) fn at_once<A, B: Send>(
+        &self,
+        one: impl FnOnce(&Store) -> Result<A, Failure>,
+        other: impl FnOnce(&Store) -> Result<B, Failure> + Send,
+    ) -> Result<(A, B), Failure> {
+        let Ok(Some(beside)) = self.store.reader() else {
+            return Ok((one(&self.store)?, other(&self.store)?));
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(move || other(&beside));
+            let one = one(&self.store);
+            let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok((one?, other?))
+        })
     }
 
     /// Tells the events of a session.

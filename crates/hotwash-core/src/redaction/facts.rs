@@ -5,16 +5,22 @@ use crate::facts::Facts;
 use crate::facts::calls::Passthrough;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
-use std::sync::PoisonError;
+use std::sync::{Arc, LazyLock, PoisonError};
 
 /// Takes everything private out of the words in facts.
-pub fn redact_facts(mut facts: Facts, rules: &Rules) -> Redacted<Facts> {
+pub fn redact_facts(mut facts: Facts, rules: &Rules) -> Arc<Redacted<Facts>> {
     let mut vocabulary = rules.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
     facts.words(|word| vocabulary.other(word, rules).map(Redacted::into_string));
-    Redacted(facts)
+    Arc::new(Redacted(facts))
 }
 
 impl Redacted<Facts> {
+    /// The facts of nothing, in which there is no word. Sessions that are listed without their facts share them.
+    pub fn none() -> Arc<Redacted<Facts>> {
+        static NONE: LazyLock<Arc<Redacted<Facts>>> = LazyLock::new(|| Arc::new(Redacted(Facts::default())));
+        Arc::clone(&NONE)
+    }
+
     /// The facts.
     pub fn get(&self) -> &Facts {
         &self.0

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// The id of a session: a hash of its first prompt's own id, so that growing never orphans a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -88,7 +89,7 @@ pub struct Session {
     /// The last of its transcript: it may yet grow.
     pub open: bool,
     /// The facts.
-    pub facts: Redacted<Facts>,
+    pub facts: Arc<Redacted<Facts>>,
     /// Tokens and cost of subagents that only progress records show.
     pub progress: BTreeMap<String, (Tokens, Cost)>,
 }

@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
     check_tiers(&args.tier, &run.rubric)?;
     let query = run.query(project(&args.select), args.subagents);
     let (window, mut rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
-    let counts = Counts::of(&run, &rows, &query)?;
+    let counts = Counts::of(&run, &rows, &query, &run.store.outcomes()?);
     rows.retain(|row| wanted(row, args));
     sort(&mut rows, args.sort);
     let exit = run.report();

@@ -31,9 +31,12 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
     let screen = &context.screen;
     let query = Query { without_facts: true, ..run.query(project(select), false) };
-    let (window, rows) = run.sessions(screen, select.until.as_deref(), &query)?;
-    let counts = Counts::of(&run, &rows, &query)?;
-    let prism = prism(&run.store, &window, &query)?;
+    let window = run.window(screen, select.until.as_deref(), &query)?;
+    let (rows, (prism, known)) = run.at_once(
+        |store| Ok(store.sessions(&window.within(&query))?),
+        |store| Ok((prism(store, &window, &query)?, store.outcomes()?)),
+    )?;
+    let counts = Counts::of(&run, &rows, &query, &known);
     let exit = run.report();
     stdout(&draw(&run, screen, &window, &rows, &counts, &prism, Some(context.started.elapsed())))?;
     // The system takes it all back at once; piece by piece would take longer than drawing did.

@@ -7,7 +7,7 @@ use super::{Result, Store};
 use crate::stores::{Judged, Lookup, Query, Row, StoredPart, Usage};
 use hotwash_core::facts::{Cost, Facts, Tokens};
 use hotwash_core::outcomes::Ruling;
-use hotwash_core::redaction::{redact_facts, restore};
+use hotwash_core::redaction::{Redacted, redact_facts, restore};
 use hotwash_core::scores::{Grade, Provenance, Reading, Score, offline};
 use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -301,8 +301,8 @@ impl Store {
         }
         let there = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str_or_null()?.is_some());
         let (facts, progress) = match extent {
-            Extent::Listed => Default::default(),
-            Extent::Facts | Extent::Whole => (json(row, 14)?, json(row, 15)?),
+            Extent::Listed => (Redacted::none(), BTreeMap::new()),
+            Extent::Facts | Extent::Whole => (redact_facts(json(row, 14)?, &self.rules), json(row, 15)?),
         };
         let is_subagent = row.get_ref(3)?.as_str()? == SessionKind::Subagent.name();
         let session = Session {
@@ -316,7 +316,7 @@ impl Store {
             from: row.get::<_, Option<i64>>(8)?.map(Timestamp),
             to: row.get::<_, Option<i64>>(9)?.map(Timestamp),
             open: row.get(10)?,
-            facts: redact_facts(facts, &self.rules),
+            facts,
             progress,
         };
         let grade = match (row.get_ref(12)?.as_str_or_null()?, provenance) {
