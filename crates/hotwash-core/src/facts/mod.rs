@@ -212,6 +212,11 @@ impl Ledger {
         }
     }
 
+    /// Says that nothing more will come. What only a next event would be held against is let go, and no fact changes.
+    pub fn end(&mut self) {
+        self.folds.parallel.end();
+    }
+
     /// The facts so far.
     pub fn finish(&self, prices: &Prices) -> Facts {
         self.finish_as(prices, self.last_answer().as_deref())

@@ -76,7 +76,6 @@ impl Fold for Parallel {
                     return;
                 }
                 look.shown = std::mem::take(&mut self.room);
-                look.shown.clear();
                 let needed = outcome.body.len().min(RESULT_KEPT);
                 if look.shown.capacity() < needed {
                     look.shown = Vec::with_capacity(needed.next_power_of_two());
@@ -113,9 +112,15 @@ impl Fold for Parallel {
 }
 
 impl Parallel {
+    /// Lets go of what only a next call would be compared with.
+    pub(super) fn end(&mut self) {
+        (self.last, self.now, self.room) = Default::default();
+    }
+
     fn forget_last(&mut self) {
         if let Some(last) = self.last.take() {
             self.room = last.shown;
+            self.room.clear();
         }
     }
 

@@ -216,6 +216,15 @@ impl Part {
         }
     }
 
+    /// Says that nothing more will come. What is only asked of the piece under way need not be kept.
+    fn end(&mut self) {
+        (self.changed, self.folders, self.vocabulary) = Default::default();
+        self.ledger.end();
+        if let Some(joint) = &mut self.joint {
+            joint.ledger.end();
+        }
+    }
+
     fn touched(&mut self, call: &OpenCall) {
         let Some(file) = touches(call) else { return };
         if self.touched.insert(file) {
@@ -431,9 +440,10 @@ impl Cutter<'_> {
     /// Cuts if all that was touched since is elsewhere: other files, in other folders.
     fn decide(&mut self) {
         let Some(tentative) = self.tentative.take() else { return };
-        let Tentative { before, after } = *tentative;
+        let Tentative { mut before, after } = *tentative;
         if after.touched.is_disjoint(&before.touched) && after.folders.is_disjoint(&before.folders) {
             *self.current = after;
+            before.end();
             self.ended.push(before);
         }
     }
@@ -445,11 +455,9 @@ impl Cutter<'_> {
                 self.current.opened = opening;
             }
         } else if !self.shares_a_line(event) {
-            let ended = std::mem::replace(self.current, Part::new(opening));
-            // What is only asked of the piece under way need not be kept.
-            let (changed, folders, vocabulary) = Default::default();
-            self.ended.push(Part { changed, folders, vocabulary, ..ended });
+            self.ended.push(std::mem::replace(self.current, Part::new(opening)));
             self.current.joint = if opening.may_rejoin() { self.joint(event) } else { None };
+            self.ended.last_mut().into_iter().for_each(Part::end);
         }
     }
 

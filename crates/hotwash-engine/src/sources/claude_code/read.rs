@@ -389,7 +389,8 @@ impl<'w> Lines<'w> {
             *self.buffer = vec![0; WINDOW];
         } else {
             self.buffer.copy_within(self.from..self.to, 0);
-            if open * 2 > self.buffer.len() || was_full && self.buffer.len() < WINDOW {
+            let room = self.buffer.len() - open;
+            if room < WINDOW.min(self.buffer.len()) / 2 || was_full && self.buffer.len() < WINDOW {
                 let doubled = self.buffer.len() * 2;
                 self.buffer.resize(doubled, 0);
             }
@@ -399,8 +400,10 @@ impl<'w> Lines<'w> {
     }
 
     fn fill(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        // Also where a long line has left more room: what is read at once should fit the cache.
+        let end = self.buffer.len().min(self.to + WINDOW);
         loop {
-            match input.read(&mut self.buffer[self.to..]) {
+            match input.read(&mut self.buffer[self.to..end]) {
                 Ok(0) => self.done = true,
                 Ok(read) => self.to += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
