@@ -42,7 +42,7 @@ const LONG_BYTES: u64 = 4 << 20;
 const HANDED_OVER: usize = 16;
 const HANDED_OVER_BYTES: u64 = 1 << 20;
 /// How many times that may wait for the writer.
-const WAITING: usize = 4;
+const WAITING: usize = 32;
 /// How many transcripts are kept in one go.
 const BATCH: usize = 256;
 /// After how many of those somebody is asked to empty the log of the store, and after how many the writer does so.

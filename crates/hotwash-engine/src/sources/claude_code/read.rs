@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 /// How much is read at a time. It fits the processor's second cache together with what is being worked on.
-const WINDOW: usize = 256 * 1024;
+const WINDOW: usize = 128 * 1024;
 /// What is enough for a short one.
 const FIRST_WINDOW: usize = 32 * 1024;
 /// A longer line is passed over, with a warning: no memory is worth it.

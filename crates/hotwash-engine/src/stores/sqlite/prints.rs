@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 impl Store {
     /// Where and when these sessions changed something: by repository, from when to when each.
     pub fn changes_of(&self, ids: &[SessionId]) -> Result<BTreeMap<String, Vec<(Timestamp, Timestamp)>>> {
+        let _view = self.as_it_is()?;
         self.read(|connection| {
             let mut statement =
                 connection.prepare_cached("SELECT repository, from_ms, to_ms FROM prints WHERE session = ?1")?;
