@@ -269,6 +269,7 @@ const TURNS: &[&str] = &[
 mod tests {
     use super::super::{claims, heard};
     use super::*;
+    use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
@@ -291,6 +292,79 @@ mod tests {
             assert_eq!(found(words), expected, "{words}");
         }
     }
+
+    proptest! {
+        #[test]
+        fn phrases_are_found_as_a_plain_look_at_every_place_finds_them(
+            parts in prop::collection::vec(prop::sample::select(PARTS), 0..40)
+        ) {
+            const LIST: &str = "[a]\nen it | it works | it doesn't work | worksheet | step-by-step | wonderfully done
+    fr étape | ça marche | c'est bon\nja 動かない | 動 | prを作成 | まだ";
+            let words = parts.concat();
+            let mut found = Vec::new();
+            Phrases::new(&[LIST], |_| Some(())).find(&words, |it| found.push((it.start, it.phrase)));
+
+            let letter = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+            let mut before = ' ';
+            let mut expected = Vec::new();
+            for (start, c) in words.char_indices() {
+                if c.is_alphanumeric() && !(letter(before) && letter(c)) {
+                    for (.., phrase) in entries(LIST) {
+                        let it = words.as_bytes().get(start..start + phrase.len());
+                        let stands = it.is_some_and(|it| it.eq_ignore_ascii_case(phrase.as_bytes()));
+                        if stands && ends_at(&words, phrase, start + phrase.len()) {
+                            expected.push((start, phrase));
+                        }
+                    }
+                }
+                before = c;
+            }
+            expected.sort_by_key(|(start, phrase)| (*start, std::cmp::Reverse(phrase.len())));
+            prop_assert_eq!(found, expected, "{}", words);
+        }
+    }
+
+    /// What texts of the property are made of: phrases, their beginnings, and what may stand around them.
+    const PARTS: &[&str] = &[
+        "it",
+        "IT",
+        "it works",
+        "It Works",
+        "works",
+        "worksheet",
+        "it doesn't work",
+        "doesn't",
+        "step-by-step",
+        "step-by",
+        "Wonderfully",
+        "wonderfully done",
+        "étape",
+        "ça marche",
+        "c'est bon",
+        "動かない",
+        "動",
+        "か",
+        "pr",
+        "PRを作成",
+        "を",
+        "まだ",
+        "é",
+        "s",
+        "1",
+        " ",
+        " ",
+        " ",
+        "'",
+        "-",
+        "\n",
+        "。",
+        "…",
+        "“",
+        "_",
+        "ж",
+        "🙂",
+        "a longer stretch of text, ",
+    ];
 
     #[test]
     fn the_words_before_a_place_end_with_the_sentence() {
