@@ -147,6 +147,7 @@ Examples:
 
 Nothing leaves this machine unless a judge or a sink is named; then only redacted text does.
 The JSON is described in docs/json.md.")]
+#[command(mut_arg("attach", |arg| arg.requires("sink")), mut_arg("prism", |arg| arg.requires("sink")))]
 pub(crate) struct Score {
     /// Transcripts, folders of them, or - for stdin [default: your sources]
     pub(crate) paths: Vec<PathBuf>,

@@ -276,8 +276,11 @@ fn keys_come_from_their_owner_and_are_not_shown() {
         assert!(block.starts_with("exit: 2") && block.contains("cannot be set in a project's file"), "{block}");
     }
     fs::remove_file(home.path("work/.hotwash.toml")).unwrap();
-    let output = langfuse.run(&home, &["score", "--example", "--sink", "langfuse"]);
-    assert_eq!(output.status.code(), Some(2), "{}", home.shown(&output));
+    let nowhere: [&[&str]; 3] = [&["--example", "--sink", "langfuse"], &["--attach", "trace"], &["--prism"]];
+    for flags in nowhere {
+        let output = langfuse.run(&home, &[&["score"], flags].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", home.shown(&output));
+    }
     assert!(langfuse.scores().is_empty());
 }
 
