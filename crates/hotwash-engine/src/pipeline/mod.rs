@@ -208,11 +208,11 @@ fn read(
             }
             (setup.progress)(file + 1, jobs.len(), ingested.bytes, total);
             if batch.rows.len() >= BATCH {
-                batch.put(store)?;
+                batch.put(store, setup, ingested)?;
                 log.has_grown();
             }
         }
-        batch.put(store)
+        batch.put(store, setup, ingested)
     })?;
     ingested.failed.sort();
     ingested.unarchived.sort();
@@ -342,8 +342,15 @@ struct Batch {
 }
 
 impl Batch {
-    fn put(&mut self, store: &mut Store) -> Result<(), StoreError> {
-        store.put_rows(&self.rows, &self.archived)?;
+    fn put(&mut self, store: &mut Store, setup: &Setup<'_>, ingested: &mut Ingested) -> Result<(), StoreError> {
+        let forgotten = store.put_rows(&self.rows, &self.archived)?;
+        if let Some(archive) = setup.archive
+            && !forgotten.is_empty()
+            && let Err(error) = archive.forget(&forgotten)
+        {
+            // They are still there, so that is to be said.
+            ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
+        }
         self.archived.clear();
         self.rows.clear();
         Ok(())

@@ -3,7 +3,7 @@
 
 use super::{
     Answered, Archived, Entry, FileState, Form, Graded, Joined, Judgement, Judging, Lack, Lookup, Query, Role, Row,
-    Store, StoredPart,
+    Rows, Store, StoredPart,
 };
 use crate::judges::Stop;
 use crate::sources::claude_code::read::Transcript;
@@ -416,6 +416,15 @@ pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
     // The file is still known, so that it is not read again.
     assert_eq!(store.file("/t/a.jsonl").unwrap(), Some(entries[0].file.clone()));
     assert!(store.forget(&[id]).unwrap().is_empty());
+    // Nor does somebody bring it back who had read it before.
+    store.settled(&store.unsettled().unwrap()).unwrap();
+    let late: [Rows; 2] = [entries[0].clone().into(), entries[2].clone().into()];
+    let also = [kept("/t/a.jsonl"), kept("/t/ccc.jsonl")];
+    assert_eq!(store.put_rows(&late, &also).unwrap(), [("/t/a.jsonl".to_owned(), 4)]);
+    store.put_own(&late[..1], &[]).unwrap();
+    assert_eq!(names(&all(store)), ["ccc"]);
+    assert_eq!(store.archive().unwrap(), [kept("/t/ccc.jsonl")]);
+    assert!(store.unsettled().unwrap().keys().eq(["/t/ccc.jsonl"]));
 }
 
 pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {

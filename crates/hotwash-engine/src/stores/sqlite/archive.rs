@@ -27,7 +27,10 @@ impl Store {
     }
 }
 
-pub(super) fn put_archived(transaction: &Transaction<'_>, all: &[Archived]) -> rusqlite::Result<()> {
+pub(super) fn put_archived<'a>(
+    transaction: &Transaction<'_>,
+    all: impl IntoIterator<Item = &'a Archived>,
+) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare_cached(
         "INSERT INTO archive (path, version, name, form, size) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT DO UPDATE SET name = excluded.name, form = excluded.form, size = excluded.size",

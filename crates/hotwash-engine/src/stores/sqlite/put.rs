@@ -21,20 +21,23 @@ impl Store {
     #[cfg(test)]
     pub(crate) fn put(&mut self, entries: &[Entry]) -> Result<()> {
         let rows: Vec<Rows> = entries.iter().cloned().map(Rows::from).collect();
-        self.put_rows(&rows, &[])
+        self.put_rows(&rows, &[]).map(drop)
     }
 
     /// Keeps transcripts with their sessions and grades, and what the archive has of them, all or nothing of it. Until they
     /// are settled it is open whose the events are that they share with others, and which of their pieces belong together.
-    pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<()> {
+    /// Says which ones somebody has forgotten since they were found, by place and version: nothing of them is kept.
+    pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<Vec<(String, u32)>> {
         self.write(|transaction| {
-            put_archived(transaction, archived)?;
+            let forgotten = put_entries(transaction, entries, Owner::Open)?;
+            let is_kept = |path: &str| !forgotten.iter().any(|(forgotten, _)| forgotten == path);
+            put_archived(transaction, archived.iter().filter(|archived| is_kept(&archived.path)))?;
             let mut mark =
                 transaction.prepare_cached("INSERT OR REPLACE INTO unsettled (path, mark) VALUES (?1, random())")?;
-            for entry in entries.iter().filter(|entry| entry.holding.is_some()) {
+            for entry in entries.iter().filter(|entry| entry.holding.is_some() && is_kept(&entry.file.path)) {
                 mark.execute([&entry.file.path])?;
             }
-            put_entries(transaction, entries, Owner::Open)
+            Ok(forgotten)
         })
     }
 
@@ -67,12 +70,19 @@ impl Store {
         let origins = Origins::default();
         self.write(|transaction| {
             for (session, path, version) in single {
+                if is_forgotten(transaction, [path.as_str()])? {
+                    continue;
+                }
                 transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&session.id.0])?;
                 begin(transaction, &session.id, path, *version)?;
                 put_session(transaction, &origins, session, path, *version, "OR REPLACE")?;
             }
             for JoinedRows { session, joined, parts } in joined {
                 let Some(first) = parts.first() else { continue };
+                // What went with a transcript that somebody has forgotten meanwhile stays away.
+                if is_forgotten(transaction, parts.iter().map(|part| part.path.as_str()))? {
+                    continue;
+                }
                 begin(transaction, &session.id, &first.path, first.version)?;
                 put_session(transaction, &origins, session, &first.path, first.version, "OR REPLACE")?;
                 transaction
@@ -165,6 +175,17 @@ impl Store {
     }
 }
 
+/// Whether somebody has forgotten one of some transcripts.
+fn is_forgotten<'p>(transaction: &Transaction<'_>, paths: impl IntoIterator<Item = &'p str>) -> rusqlite::Result<bool> {
+    let mut statement = transaction.prepare_cached("SELECT 1 FROM files WHERE path = ?1 AND role = 'forgotten'")?;
+    for path in paths {
+        if statement.exists([path])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Counts a session that is about to begin in a transcript, unless it does so already.
 fn begin(transaction: &Transaction<'_>, id: &SessionId, path: &str, version: u32) -> rusqlite::Result<()> {
     let known = transaction.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([&id.0])?;
@@ -185,12 +206,14 @@ enum Owner {
     Open,
 }
 
-fn put_entries(transaction: &Transaction<'_>, entries: &[Rows], owner: Owner) -> rusqlite::Result<()> {
-    let (mut stale, origins) = (Vec::new(), Origins::default());
+/// Keeps transcripts. Says which ones somebody has forgotten meanwhile.
+fn put_entries(transaction: &Transaction<'_>, entries: &[Rows], owner: Owner) -> rusqlite::Result<Vec<(String, u32)>> {
+    let (mut stale, mut forgotten, origins) = (Vec::new(), Vec::new(), Origins::default());
     for entry in entries {
-        let ids = put_entry(transaction, &origins, entry, owner)?;
-        if !ids.is_empty() {
-            stale.push((ids, &entry.file.path));
+        match put_entry(transaction, &origins, entry, owner)? {
+            None => forgotten.push((entry.file.path.clone(), entry.file.version)),
+            Some(ids) if ids.is_empty() => {}
+            Some(ids) => stale.push((ids, &entry.file.path)),
         }
     }
     // Judged under other origins they are not.
@@ -202,7 +225,8 @@ fn put_entries(transaction: &Transaction<'_>, entries: &[Rows], owner: Owner) ->
             .execute([grade, outcome])?;
     }
     // Last, because another entry may have taken a session over: then its grades, which may have been paid for, stay.
-    stale.iter().try_for_each(|(ids, path)| drop_stale(transaction, path, ids))
+    stale.iter().try_for_each(|(ids, path)| drop_stale(transaction, path, ids))?;
+    Ok(forgotten)
 }
 
 /// Removes sessions that a transcript had before, with their grades, unless somebody else has them now.
@@ -220,21 +244,23 @@ fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> r
     Ok(())
 }
 
-/// Keeps a transcript. Says which sessions it had before that are no longer its own.
+/// Keeps a transcript, unless it is forgotten. Says which sessions it had before that are no longer its own.
 fn put_entry(
     transaction: &Transaction<'_>,
     origins: &Origins,
     entry: &Rows,
     owner: Owner,
-) -> rusqlite::Result<Vec<SessionId>> {
+) -> rusqlite::Result<Option<Vec<SessionId>>> {
     let Rows { file, role, is_new, reading, holding, sessions } = entry;
     // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
     let mut stale = if *is_new { Vec::new() } else { given(transaction, &file.path, file.version)? };
     stale.retain(|id| !sessions.iter().any(|session| session.id == *id));
-    transaction
+    let put = transaction
         .prepare_cached(
-            "INSERT OR REPLACE INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading,
-             sessions) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading, sessions)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             ON CONFLICT DO UPDATE SET inode = ?2, size = ?3, mtime_ns = ?4, offset = ?5, tail = ?6, decoder = ?7,
+             version = ?8, role = ?9, reading = ?10, sessions = ?11 WHERE role != 'forgotten'",
         )?
         .execute(params![
             file.path,
@@ -249,6 +275,9 @@ fn put_entry(
             reading,
             sessions.len() as i64,
         ])?;
+    if put == 0 {
+        return Ok(None);
+    }
     if let Some(holding) = holding {
         let kind = role.session().map_or("", |kind| kind.name());
         transaction
@@ -270,7 +299,7 @@ fn put_entry(
             }
         }
     }
-    Ok(stale)
+    Ok(Some(stale))
 }
 
 /// The sessions that a transcript has given, by its pieces.
