@@ -466,10 +466,11 @@ pub(super) fn origin(transaction: &Transaction<'_>, provenance: &Provenance) -> 
     if let Some(known) = known {
         return Ok(known);
     }
+    // Who judges the first session of a store has judged them all, until one comes that somebody else has judged.
     transaction
         .prepare_cached(
             "INSERT INTO origins (rubric_hash, judge, judge_version, model, prompt_hash, rubric, complete)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT count(*) FROM (SELECT 1 FROM sessions LIMIT 2)) < 2)",
         )?
         .execute(key)?;
     Ok(transaction.last_insert_rowid())
