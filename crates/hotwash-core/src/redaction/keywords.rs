@@ -60,6 +60,9 @@ pub(super) static KEYWORDS: &[Keyword] = &[
     keyword("passphrase", "password", Weight::Strong),
     keyword("passwort", "password", Weight::Strong),
     keyword("kennwort", "password", Weight::Strong),
+    keyword("mot de passe", "password", Weight::Strong),
+    keyword("contraseña", "password", Weight::Strong),
+    keyword("senha", "password", Weight::StrongWord),
     keyword("identified by", "password", Weight::Strong),
     keyword("sshpass -p", "password", Weight::Strong),
     keyword("pwd", "password", Weight::StrongWord),
@@ -125,6 +128,9 @@ const NOT_A_KEY: &[&str] = &[
     "index", "object", "row", "column", "unique", "composite", "translation", "i18n", "query", "hot", "arrow", "shortcut",
     "state", "reg", "sub", "root", "react",
 ];
+
+/// What says in prose that the value follows, in the languages of the words above.
+const IS: &[&str] = &["is ", "ist ", "lautet ", "est ", "es ", "é "];
 
 /// What stands before `pass` in names of passwords that are written as one word.
 const BEFORE_PASS: &[&str] = &["db", "user", "admin", "root", "sql", "ftp", "smtp", "mail"];
@@ -239,7 +245,7 @@ fn separator(text: &[u8], ident_start: usize, ident_end: usize, keyword: &Keywor
         [b':' | b'=', ..] => 1,
         [b'>', ..] if text.get(ident_start.checked_sub(1)?) == Some(&b'<') => 1,
         [b',', ..] if quoted_name || slice(text, 0, ident_start).ends_with(b"define(") => 1,
-        [b'i', b's', b' ', ..] if spaced && !quoted_name => 3,
+        _ if spaced && !quoted_name && let Some(is) = IS.iter().find(|is| rest.starts_with(is.as_bytes())) => is.len(),
         _ if spaced && !quoted_name && spaces_suffice(text, ident_start, at, keyword) => 0,
         _ => return None,
     };
@@ -333,7 +339,18 @@ fn value(
         let end = run_of_not(text, at, b" \t\r\n\"'`<>,;&|)}]\\#");
         return acceptable(text, at..end, Style::Line, keyword);
     }
-    let end = run_of_not(text, at, b" \t\r\n\"'`<>,;&|)}]\\");
+    let ends = b" \t\r\n\"'`<>,;&|)}]\\";
+    let mut end = run_of_not(text, at, ends);
+    // In prose the sign is part of it; in a query, a form or a page something else begins.
+    let more = run_of_not(text, end + 1, ends);
+    if spaced
+        && text.get(end) == Some(&b'&')
+        && more > end + 1
+        && text.get(more) != Some(&b';')
+        && !slice(text, end, more).contains(&b'=')
+    {
+        end = more;
+    }
     let style = if tight && !spaced { Style::Tight } else { Style::Loose };
     acceptable(text, at..end, style, keyword)
 }

@@ -26,6 +26,8 @@ type Find = fn(&[u8], &Range<usize>, &mut dyn FnMut(Range<usize>));
 enum How {
     /// It is the next word of the command.
     Next,
+    /// It is the next word but one, behind a name.
+    Second,
     /// It is the word behind this flag of the command, in the same line.
     Flag(&'static str),
     /// It is glued to this flag.
@@ -64,6 +66,10 @@ pub(super) static PLACES: &[Place] = &[
     place("security import ", "password", How::Flag(" -P ")),
     place("zip ", "password", How::Flag(" -P ")),
     place("plink ", "password", How::Flag(" -pw ")),
+    place("ldapsearch ", "password", How::Flag(" -w ")),
+    place("ldapadd ", "password", How::Flag(" -w ")),
+    place("ldapmodify ", "password", How::Flag(" -w ")),
+    place("net user ", "password", How::Second),
     place("-storepass ", "password", How::Next),
     place("-keypass ", "password", How::Next),
     place("-srcstorepass ", "password", How::Next),
@@ -107,6 +113,7 @@ pub(super) static PLACES: &[Place] = &[
     place("new pusher(", "key", How::Argument),
     place("withcustomtoken(", "token", How::Argument),
     place(".totp(", "secret", How::Argument),
+    place(":5432:", "password", How::Other(pgpass)),
     place("@tcp(", "password", How::Other(before_at)),
     place("@unix(", "password", How::Other(before_at)),
     place("jdbc:oracle:thin:", "password", How::Other(after_user)),
@@ -122,6 +129,10 @@ impl Place {
         let range = match self.how {
             How::Other(find) => return find(text, found, hit),
             How::Next => word(text, found.end),
+            How::Second => {
+                let name = run_of_not(text, found.end, b" \t\r\n");
+                word(text, run_of(text, name, b" ", 8))
+            }
             How::Flag(flag) => flagged(text, found, flag).and_then(|at| word(text, run_of(text, at, b" ", 8))),
             How::Glued(flag) => flagged(text, found, flag).and_then(|at| word(text, at)),
             How::Line => line(text, found),
@@ -234,6 +245,20 @@ fn before_at(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Range<usize>
     let start = before.iter().rposition(|b| b" \t\r\n\"'`/=".contains(b)).map_or(0, |i| i + 1);
     if let Some(colon) = memchr::memchr(b':', slice(before, start, before.len())) {
         offer(text, low + start + colon + 1..found.start, hit);
+    }
+}
+
+/// A line of `.pgpass`: `host:5432:database:user:password`
+fn pgpass(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Range<usize>)) {
+    let field = |from: usize| {
+        let end = run_of_not(text, from, b": \t\r\n\"'`");
+        (end > from && text.get(end) == Some(&b':')).then_some(end + 1)
+    };
+    let Some(start) = field(found.end).and_then(field) else { return };
+    let end = run_of_not(text, start, b" \t\r\n\"'`");
+    let host = is_before(text, found.start, URL_SAFE) || slice(text, 0, found.start).ends_with(b"*");
+    if host && let Some(range) = secret(text, start..end).filter(|range| placeholder_at(text, range.start).is_none()) {
+        hit(range);
     }
 }
 
