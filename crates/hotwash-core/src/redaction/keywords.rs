@@ -61,7 +61,9 @@ pub(super) static KEYWORDS: &[Keyword] = &[
     keyword("passwort", "password", Weight::Strong),
     keyword("kennwort", "password", Weight::Strong),
     keyword("mot de passe", "password", Weight::Strong),
+    keyword("mot_de_passe", "password", Weight::Strong),
     keyword("contraseña", "password", Weight::Strong),
+    keyword("contraseÑa", "password", Weight::Strong),
     keyword("senha", "password", Weight::StrongWord),
     keyword("identified by", "password", Weight::Strong),
     keyword("sshpass -p", "password", Weight::Strong),
@@ -256,7 +258,9 @@ fn separator(text: &[u8], ident_start: usize, ident_end: usize, keyword: &Keywor
 
 /// A flag, a `.netrc` line or SQL: `--password x`, `login a password x`, `PASSWORD 'x'`.
 fn spaces_suffice(text: &[u8], ident_start: usize, value: usize, keyword: &Keyword) -> bool {
-    if text.get(ident_start) == Some(&b'-') || keyword.word.trim_end().contains(' ') {
+    // No file and no command has spaces in the name of a password; prose has.
+    let prose = keyword.word == "mot de passe";
+    if text.get(ident_start) == Some(&b'-') || keyword.word.trim_end().contains(' ') && !prose {
         return true;
     }
     let start = line_start_within(text, ident_start, 300);
@@ -282,6 +286,9 @@ fn spaces_suffice(text: &[u8], ident_start: usize, value: usize, keyword: &Keywo
     // To "pass 'x'" is what prose does with arguments.
     if matches!(text.get(value), Some(b'\'' | b'"')) {
         return keyword.word != "pass";
+    }
+    if prose {
+        return false;
     }
     if memchr::memmem::find(before, b"login ").is_some() || memchr::memmem::find(before, b"machine ").is_some() {
         return true;
@@ -339,20 +346,27 @@ fn value(
         let end = run_of_not(text, at, b" \t\r\n\"'`<>,;&|)}]\\#");
         return acceptable(text, at..end, Style::Line, keyword);
     }
-    let ends = b" \t\r\n\"'`<>,;&|)}]\\";
-    let mut end = run_of_not(text, at, ends);
-    // In prose the sign is part of it; in a query, a form or a page something else begins.
-    let more = run_of_not(text, end + 1, ends);
-    if spaced
-        && text.get(end) == Some(&b'&')
-        && more > end + 1
-        && text.get(more) != Some(&b';')
-        && !slice(text, end, more).contains(&b'=')
-    {
+    let end = run_of_not(text, at, ENDS);
+    let style = if tight && !spaced { Style::Tight } else { Style::Loose };
+    let all = if spaced { beyond_ampersands(text, end) } else { end };
+    let whole = (all > end).then(|| acceptable(text, at..all, style, keyword)).flatten();
+    whole.or_else(|| acceptable(text, at..end, style, keyword))
+}
+
+/// What ends a value that nothing encloses.
+const ENDS: &[u8] = b" \t\r\n\"'`<>,;&|)}]\\";
+
+/// Where a value in prose ends that may hold an ampersand. In a query, a form or a page something else begins with it.
+fn beyond_ampersands(text: &[u8], end: usize) -> usize {
+    let mut end = end;
+    while text.get(end) == Some(&b'&') {
+        let more = run_of_not(text, end + 1, ENDS);
+        if more == end + 1 || text.get(more) == Some(&b';') || slice(text, end, more).contains(&b'=') {
+            break;
+        }
         end = more;
     }
-    let style = if tight && !spaced { Style::Tight } else { Style::Loose };
-    acceptable(text, at..end, style, keyword)
+    end
 }
 
 fn acceptable(text: &[u8], range: Range<usize>, style: Style, keyword: &Keyword) -> Option<Range<usize>> {

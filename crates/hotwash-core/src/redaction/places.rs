@@ -129,8 +129,9 @@ impl Place {
         let range = match self.how {
             How::Other(find) => return find(text, found, hit),
             How::Next => word(text, found.end),
+            How::Second if is_before(text, found.start, WORD | DOT) => None,
             How::Second => {
-                let name = run_of_not(text, found.end, b" \t\r\n");
+                let name = run_of_not(text, run_of(text, found.end, b" ", 8), b" \t\r\n");
                 word(text, run_of(text, name, b" ", 8))
             }
             How::Flag(flag) => flagged(text, found, flag).and_then(|at| word(text, run_of(text, at, b" ", 8))),

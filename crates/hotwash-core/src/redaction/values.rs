@@ -114,7 +114,7 @@ pub(super) fn strong_value(value: &[u8], style: Style, spaces_allowed: bool) -> 
                 && !letters_only
                 && !is_code(value)
                 && has(value, UPPER | LOWER)
-                && !only(value, UPPER | LOWER | DOT | UNDERSCORE)
+                && !only(value, UPPER | LOWER | WIDE | DOT | UNDERSCORE)
                 && !value.starts_with(b"/")
                 && !is_words(value)
         }

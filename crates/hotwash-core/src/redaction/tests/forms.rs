@@ -105,7 +105,7 @@ fn commands_and_configuration() {
     check(&pass, &[
         "mysql -u root -p% db", "mysqldump -uroot -p\"%\" db", "sshpass -p% ssh h", "sshpass -p '%' ssh h", "docker login -u ada -p % registry.example", "twine upload -u ada -p % dist/*", "mongodump -u ada -p % --db x",
         "redis-cli -h h -a % ping", "sqlcmd -S h -U sa -P %", "keytool -storepass % -x", "command: redis-server --requirepass %", "plink -pw % h", "ldapsearch -x -D cn=ada -w % -b dc=x", "net user ada % /add", "db.example.com:5432:shop:ada:%", "*:5432:*:ada:%\n", "openssl pkcs12 -in a.p12 -passin pass:% -nodes",
-        "Das Passwort ist %", "das Kennwort lautet %.", "le mot de passe est %", "Mot de passe : %", "contraseña: %", "la contraseña es %", "senha: %", "a senha é %", "requirepass %", "  bindpw %", "rootpw \"%\"", "olcRootPW: %", "masterauth %",
+        "Das Passwort ist %", "das Kennwort lautet %.", "le mot de passe est %", "Mot de passe : %", "contraseña: %", "CONTRASEÑA: %", "mot_de_passe = %", "la contraseña es %", "senha: %", "a senha é %", "requirepass %", "  bindpw %", "rootpw \"%\"", "olcRootPW: %", "masterauth %",
         "echo % | sudo -S ls", "echo \"ada:%\" | chpasswd", "echo '%' | docker login -u ada --password-stdin", "jdbc:oracle:thin:scott/%@h:1521:xe", "sqlplus system/%@orcl", "ada:%@tcp(127.0.0.1:3306)/app", "\"ada:%@unix(/tmp/my.sock)/db\"",
         "setenv DBPASS %", "ldap.bind.pw=%", "REDIS_PW=%", "PW: %", "\"pw\": \"%\"", "$dbpass = '%';", "smtppass: %", "[db]\npass = %", "psk=\"%\"", "- **Password**: %", "(password `%`)",
     ]);

@@ -25,7 +25,7 @@ const INNOCENT: &[&str] = &[
     "http://user:password@host/x", "ssh://ada@host.example/repo", "git+https://ada@github.com/a/b.git", "scheme://[user:passwd@]proxy:port", "`[protocol://][user[:password]@]host`", "curl -u user:password https://x.example", "needless_pass_by_value = \"allow\"", "pub const E_PASSWORD: i32 = 0x8004004A_u32 as _;", "pub const PASSWORD_EXPIRED: i32 = -2146368492i32;", "const OID_PASSWORD: &str = \"1.3.132.1.11.1\";",
     "w!(\"CryptMsgDllExportKeyTrans\")", "IMPORT_KEY = \"CryptMsgDllImportKeyTrans\"", "the number +44 1234567", "check(5503284107318959, 446, 11)", "def f(self, secret=None):", "def f(self, secret: str):", "r\"(?P<secret>.+?)/x\"", "print(f\"password={password!r}\")", "'RenderPassDescriptor', 'RenderPassColorAttachmentDescriptor'", "password = \"changeme\"", "password: !vault |", "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "AKIAXXXXXXXXXXXXXXXX", "DB_PASS=%DB_PASS%",
     "password_hash = \"$2b$12$abcdefghijklmnopqrstuuW0zGx9m1f7C8Gq3dQwL1c0Xw2f0bC1e\"", "key = \"sort-by-name-v2\"", "cacheKey: \"0f9e8d7c6b5a49382716059483726150\"", "publicKey = \"0f9e8d7c6b5a49382716059483726150\"", "key: \"MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE1Olb3zMAFFxXKHiIkQO5cJ3Yhl5i6UPp\"", "RegOpenKeyEx = win32api.RegOpenKeyEx", "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n- name: HOST\n  value: db01", "<property name=\"password\" value=\"${db.password}\"/>", "login(\"ada\", \"password\")", "connect(\"localhost\", \"db.example\")", "mysql -p db1", "docker login -u ada -p $TOKEN1",
-    "das Passwort ist falsch", "le mot de passe est incorrect", "mot de passe: string", "la contraseña es obligatoria", "net user bob /delete", "net user", "main.rs:5432:let total:count", "localhost:5432:shop:ada:$PASSWORD", "listening on 0.0.0.0:5432: ready", "ldapsearch -x -b dc=example",
+    "das Passwort ist falsch", "le mot de passe est incorrect", "mot de passe: string", "la contraseña es obligatoria", "net user bob /delete", "net user", "net user  administrator1", "every internet user joined OAuth2.0", "ASP.NET user registration v2.0beta!", "le mot de passe n'est pas", "mot de passe oublié?", "mot de passe Wi-Fi:", "das Passwort ist ungültig.", "le mot de passe est vérifié.", "la contraseña es inválida.", "a senha é inválida.", "main.rs:5432:let total:count", "localhost:5432:shop:ada:$PASSWORD", "listening on 0.0.0.0:5432: ready", "ldapsearch -x -b dc=example",
     "setPassword(\"Enter a password\")", "password.equals(\"password1\")", "pw = get_pw()", "pass = x[0]", "PASS: TestLogin2", "token =\n  next_token();", "sha256 = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"", "kind: ConfigMap\ndata:\n  mode: YWRtaW4tbW9kZQ==",
 ];
 
@@ -44,7 +44,16 @@ fn innocent_text_stays_as_it_is() {
 #[test]
 fn a_password_in_prose_goes_as_a_whole() {
     let rules = rules();
-    for (text, rest) in [("the password: Tr0ub4dor&3 works", " works"), ("?password=Tr0ub4dor3&page=3", "&page=3")] {
+    for (text, rest) in [
+        ("the password: Tr0ub4dor&3 works", " works"),
+        ("the password: Tr0ub4dor&3&9", ""),
+        ("the password: Tr0ub4dor3&std::x works", "&std::x works"),
+        ("the password: Tr0ub4dor3&${X}", "&${X}"),
+        ("the pw: Xk29fLq7&a.b", "&a.b"),
+        ("the pw: Xk29fLq7&Straße", "&Straße"),
+        ("the password: Tr0ub4dor3&quot; it", "&quot; it"),
+        ("?password=Tr0ub4dor3&page=3", "&page=3"),
+    ] {
         let out = redact(text, &rules);
         assert!(out.as_str().ends_with(&format!(">{rest}")), "{}", out.as_str());
     }
