@@ -361,7 +361,13 @@ impl<'w> Lines<'w> {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..self.to]) {
                 let line = self.from..searched + at;
                 self.from = searched + at + 1;
-                return Ok(Line::Whole(&self.buffer[line]));
+                // Whether a line is too long must not depend on how much was read at once.
+                let too_long = line.len() > LONGEST_LINE;
+                return Ok(if too_long {
+                    Line::TooLong(line.len() as u64 + 1)
+                } else {
+                    Line::Whole(&self.buffer[line])
+                });
             }
             if self.done {
                 let rest = self.from..self.to;
@@ -388,7 +394,9 @@ impl<'w> Lines<'w> {
             // The long line is over: give its room back.
             *self.buffer = vec![0; WINDOW];
         } else {
-            self.buffer.copy_within(self.from..self.to, 0);
+            if self.from > 0 {
+                self.buffer.copy_within(self.from..self.to, 0);
+            }
             let room = self.buffer.len() - open;
             if room < WINDOW.min(self.buffer.len()) / 2 || was_full && self.buffer.len() < WINDOW {
                 let doubled = self.buffer.len() * 2;
