@@ -320,6 +320,10 @@ pub fn forget(store: &mut Store, archive: Option<&Archive>, ids: &[SessionId]) -
         }
     }
     store.forget(ids)?;
+    if let Some(archive) = archive {
+        // Another run may have kept them once more until the store knew.
+        archive.forget(&transcripts)?;
+    }
     store.shrink()?;
     Ok(transcripts.into_iter().map(|(path, _)| path).collect())
 }
@@ -348,8 +352,8 @@ impl Batch {
             && !forgotten.is_empty()
             && let Err(error) = archive.forget(&forgotten)
         {
-            // They are still there, so that is to be said.
-            ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
+            let why = format!("what was forgotten meanwhile is still there: {}", words(&error));
+            ingested.unarchived.push((archive.folder().display().to_string(), why));
         }
         self.archived.clear();
         self.rows.clear();
@@ -485,9 +489,13 @@ fn compress(store: &mut Store, setup: &Setup<'_>) {
     let Ok(kept) = store.archive() else { return };
     archive.tidy();
     let compressed = archive.compress_cold(&kept, COMPRESS_BYTES, COMPRESS_FILES);
-    if store.put_archived(&compressed).is_ok() {
-        for entry in compressed {
-            let _ = archive.remove(entry.name.trim_end_matches(".zst"));
+    let names: Vec<String> = compressed.iter().map(|entry| entry.name.clone()).collect();
+    if let Ok(unknown) = store.put_otherwise(compressed) {
+        for name in names {
+            let _ = archive.remove(name.trim_end_matches(".zst"));
+        }
+        for entry in unknown {
+            let _ = archive.remove(&entry.name);
         }
     }
 }

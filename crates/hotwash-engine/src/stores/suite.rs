@@ -37,6 +37,7 @@ macro_rules! store_suite {
             windows_include_their_beginning_and_not_their_end
             projects_and_transcripts_narrow_a_list
             what_has_no_grade_is_said
+            who_judged_the_first_session_has_not_judged_what_others_put
             the_archive_is_noted
             what_is_forgotten_is_gone
             what_is_put_is_unsettled_until_it_is_settled
@@ -258,6 +259,12 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     assert_eq!(store.sessions(&Query::default()).unwrap().len(), 2);
     assert!(store.joined().unwrap().is_empty());
     assert_eq!(store.roles().unwrap()[&Role::Main], 2);
+
+    // Somebody forgets one of the two before they are joined.
+    store.forget(&[second.pieces[0].id()]).unwrap();
+    store.put_joined(&[&joined], &[single(&second)]).unwrap();
+    assert_eq!(ids(&store.sessions(&Query::default()).unwrap()), [first.pieces[0].id()]);
+    assert!(store.joined().unwrap().is_empty());
 }
 
 pub(crate) fn sessions_are_found_by_the_beginning_of_their_ids(store: &mut Store) {
@@ -364,6 +371,30 @@ pub(crate) fn what_has_no_grade_is_said(store: &mut Store) {
     assert_eq!(rows[1].grade, None);
 }
 
+pub(crate) fn who_judged_the_first_session_has_not_judged_what_others_put(store: &mut Store) {
+    let by = |name: &'static str, rubric: &Rubric| {
+        let mut entry = Sample { name, ..SAMPLE }.entry();
+        entry.sessions[0].grade = offline::grade(entry.sessions[0].session.facts.get(), rubric);
+        entry
+    };
+    let ungraded = |store: &Store, rubric: &Rubric| {
+        let ungraded = store.ungraded(&rubric.hash(), offline::JUDGE, offline::VERSION).unwrap();
+        ungraded.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    let other = Rubric::shipped("v1").unwrap();
+    let (a, b) = (by("a", &RUBRIC), by("b", &other));
+    store.put(std::slice::from_ref(&a)).unwrap();
+    assert!(ungraded(store, &RUBRIC).is_empty());
+    store.put(std::slice::from_ref(&b)).unwrap();
+    let (of_a, of_b) = (a.sessions[0].session.id.clone(), b.sessions[0].session.id.clone());
+    assert_eq!(ungraded(store, &RUBRIC), std::slice::from_ref(&of_b));
+    assert_eq!(ungraded(store, &other), std::slice::from_ref(&of_a));
+    // What is forgotten before it is put is judged by nobody.
+    store.forget(&[of_b]).unwrap();
+    store.put(&[by("b", &Rubric::shipped("v0").unwrap())]).unwrap();
+    assert_eq!(ungraded(store, &Rubric::shipped("v0").unwrap()), [of_a]);
+}
+
 pub(crate) fn the_archive_is_noted(store: &mut Store) {
     let kept = |version, form, size| Archived {
         path: "/t/a.jsonl".into(),
@@ -379,7 +410,8 @@ pub(crate) fn the_archive_is_noted(store: &mut Store) {
     assert_eq!(store.archived("/t/a.jsonl").unwrap(), [all[1].clone(), all[0].clone()]);
     assert_eq!(store.archive().unwrap(), [other.clone(), all[0].clone(), all[1].clone()]);
     let compressed = Archived { name: "1.jsonl.zst".into(), ..kept(1, Form::Zstd, 5) };
-    store.put_archived(std::slice::from_ref(&compressed)).unwrap();
+    let unknown = Archived { path: "/t/b.jsonl".into(), ..compressed.clone() };
+    assert_eq!(store.put_otherwise(vec![compressed.clone(), unknown.clone()]).unwrap(), [unknown]);
     assert_eq!(store.archived("/t/a.jsonl").unwrap(), [all[1].clone(), compressed]);
     assert!(store.archived("/t/b.jsonl").unwrap().is_empty());
 }

@@ -21,8 +21,26 @@ impl Store {
         })
     }
 
-    /// Notes what the archive holds.
-    pub fn put_archived(&mut self, all: &[Archived]) -> Result<()> {
+    /// Notes that the archive holds some of it otherwise now. Gives back what nobody knows any more, because it was
+    /// forgotten meanwhile.
+    pub fn put_otherwise(&mut self, all: Vec<Archived>) -> Result<Vec<Archived>> {
+        self.write(|transaction| {
+            let sql = "UPDATE archive SET name = ?3, form = ?4, size = ?5 WHERE path = ?1 AND version = ?2";
+            let mut statement = transaction.prepare_cached(sql)?;
+            let mut unknown = Vec::new();
+            for entry in all {
+                let Archived { path, version, name, form, size } = &entry;
+                if statement.execute(params![path, version, name, form.name(), *size as i64])? == 0 {
+                    unknown.push(entry);
+                }
+            }
+            Ok(unknown)
+        })
+    }
+
+    /// Notes what the archive holds, for tests that look at it afterwards.
+    #[cfg(test)]
+    pub(crate) fn put_archived(&mut self, all: &[Archived]) -> Result<()> {
         self.write(|transaction| put_archived(transaction, all))
     }
 }

@@ -48,7 +48,10 @@ impl Store {
             let mut stale = Vec::new();
             for path in copies {
                 let version: Option<u32> = transaction
-                    .prepare_cached("UPDATE files SET role = ?2, sessions = 0 WHERE path = ?1 RETURNING version")?
+                    .prepare_cached(
+                        "UPDATE files SET role = ?2, sessions = 0 WHERE path = ?1 AND role != 'forgotten'
+                         RETURNING version",
+                    )?
                     .query_row([path, Role::Copy.name()], |row| row.get(0))
                     .optional()?;
                 let Some(version) = version else { continue };
@@ -70,7 +73,7 @@ impl Store {
         let origins = Origins::default();
         self.write(|transaction| {
             for (session, path, version) in single {
-                if is_forgotten(transaction, [path.as_str()])? {
+                if !still_holds(transaction, path, *version, &session.id)? {
                     continue;
                 }
                 transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&session.id.0])?;
@@ -79,8 +82,11 @@ impl Store {
             }
             for JoinedRows { session, joined, parts } in joined {
                 let Some(first) = parts.first() else { continue };
-                // What went with a transcript that somebody has forgotten meanwhile stays away.
-                if is_forgotten(transaction, parts.iter().map(|part| part.path.as_str()))? {
+                let mut whole = true;
+                for StoredPart { id, path, version, .. } in parts {
+                    whole &= still_holds(transaction, path, *version, id)?;
+                }
+                if !whole {
                     continue;
                 }
                 begin(transaction, &session.id, &first.path, first.version)?;
@@ -175,15 +181,10 @@ impl Store {
     }
 }
 
-/// Whether somebody has forgotten one of some transcripts.
-fn is_forgotten<'p>(transaction: &Transaction<'_>, paths: impl IntoIterator<Item = &'p str>) -> rusqlite::Result<bool> {
-    let mut statement = transaction.prepare_cached("SELECT 1 FROM files WHERE path = ?1 AND role = 'forgotten'")?;
-    for path in paths {
-        if statement.exists([path])? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// Whether a transcript still gives a piece. It does not if somebody has forgotten it since it was looked at, or put it
+/// again in other pieces; then they are settled again.
+fn still_holds(transaction: &Transaction<'_>, path: &str, version: u32, id: &SessionId) -> rusqlite::Result<bool> {
+    Ok(given(transaction, path, version)?.contains(id))
 }
 
 /// Counts a session that is about to begin in a transcript, unless it does so already.
@@ -217,12 +218,10 @@ fn put_entries(transaction: &Transaction<'_>, entries: &[Rows], owner: Owner) ->
         }
     }
     // Judged under other origins they are not.
-    let mut grades = entries.iter().flat_map(|entry| &entry.sessions).filter_map(|session| session.grade.as_ref());
-    if let Some(grade) = grades.next_back() {
-        let (grade, outcome) = (origins.of(transaction, &grade.provenance)?, origins.of(transaction, &OUTCOMES)?);
-        transaction
-            .prepare_cached("UPDATE origins SET complete = 0 WHERE complete = 1 AND id NOT IN (?1, ?2)")?
-            .execute([grade, outcome])?;
+    let judged: Vec<String> = origins.0.borrow().iter().map(|(_, id)| id.to_string()).collect();
+    if !judged.is_empty() {
+        let sql = format!("UPDATE origins SET complete = 0 WHERE complete = 1 AND id NOT IN ({})", judged.join(", "));
+        transaction.prepare_cached(&sql)?.execute([])?;
     }
     // Last, because another entry may have taken a session over: then its grades, which may have been paid for, stay.
     stale.iter().try_for_each(|(ids, path)| drop_stale(transaction, path, ids))?;
@@ -365,7 +364,7 @@ fn put_outcome(
     id: &SessionId,
     outcome: &OutcomeRow,
 ) -> rusqlite::Result<()> {
-    let origin = origins.of(transaction, &OUTCOMES)?;
+    let origin = origins.of(transaction, &OUTCOMES, id)?;
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO outcomes (origin, session, substance, intent, status, goal, evidence, lack,
@@ -420,7 +419,7 @@ fn put_grade(
     grade: Option<&GradeRow>,
 ) -> rusqlite::Result<()> {
     let Some(GradeRow { provenance, thousandths, tier, overall, readings }) = grade else { return Ok(()) };
-    let origin = origins.of(transaction, provenance)?;
+    let origin = origins.of(transaction, provenance, id)?;
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO grades (origin, session, thousandths, tier, overall, readings)
@@ -435,43 +434,39 @@ fn put_grade(
 struct Origins(RefCell<Vec<(Provenance, i64)>>);
 
 impl Origins {
-    fn of(&self, transaction: &Transaction<'_>, provenance: &Provenance) -> rusqlite::Result<i64> {
+    fn of(&self, transaction: &Transaction<'_>, provenance: &Provenance, judged: &SessionId) -> rusqlite::Result<i64> {
         if let Some((_, id)) = self.0.borrow().iter().find(|(known, _)| known == provenance) {
             return Ok(*id);
         }
-        let id = origin(transaction, provenance)?;
+        let id = origin(transaction, provenance, judged)?;
         self.0.borrow_mut().push((provenance.clone(), id));
         Ok(id)
     }
 }
 
-/// The number under which it is kept where a grade comes from.
-pub(super) fn origin(transaction: &Transaction<'_>, provenance: &Provenance) -> rusqlite::Result<i64> {
+/// The number under which it is kept where the grade of a session comes from.
+pub(super) fn origin(
+    transaction: &Transaction<'_>,
+    provenance: &Provenance,
+    judged: &SessionId,
+) -> rusqlite::Result<i64> {
     let Provenance { judge, judge_version, model, rubric, rubric_hash, prompt_hash } = provenance;
-    let key = params![
-        rubric_hash,
-        judge,
-        judge_version,
-        model.as_deref().unwrap_or_default(),
-        prompt_hash.as_deref().unwrap_or_default(),
-        rubric
-    ];
+    let (model, prompt_hash) = (model.as_deref().unwrap_or_default(), prompt_hash.as_deref().unwrap_or_default());
     let known = transaction
         .prepare_cached(
             "SELECT id FROM origins WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3 AND model = ?4
              AND prompt_hash = ?5 AND rubric = ?6",
         )?
-        .query_row(key, |row| row.get(0))
+        .query_row([rubric_hash, judge, judge_version, model, prompt_hash, rubric], |row| row.get(0))
         .optional()?;
     if let Some(known) = known {
         return Ok(known);
     }
-    // Who judges the first session of a store has judged them all, until one comes that somebody else has judged.
-    transaction
-        .prepare_cached(
-            "INSERT INTO origins (rubric_hash, judge, judge_version, model, prompt_hash, rubric, complete)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT count(*) FROM (SELECT 1 FROM sessions LIMIT 2)) < 2)",
-        )?
-        .execute(key)?;
+    // Who judges the only session of a store has judged them all, until one comes that somebody else has judged.
+    let only = !transaction.prepare_cached("SELECT 1 FROM sessions WHERE id != ?1")?.exists([&judged.0])?;
+    let sql = "INSERT INTO origins (rubric_hash, judge, judge_version, model, prompt_hash, rubric, complete)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let key = params![rubric_hash, judge, judge_version, model, prompt_hash, rubric, only];
+    transaction.prepare_cached(sql)?.execute(key)?;
     Ok(transaction.last_insert_rowid())
 }
