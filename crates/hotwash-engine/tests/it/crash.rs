@@ -3,6 +3,7 @@
 //! The child is this test binary: `child` does nothing unless it is told where to work.
 
 use crate::support::{Case, Talk};
+use hotwash_engine::stores::Query;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -144,6 +145,22 @@ fn two_processes_over_the_same_folder_agree() {
         assert!(children.iter_mut().all(|child| child.wait().unwrap().success()), "round {round}");
         assert_eq!(case.dump(), expected, "round {round}");
         case.assert_sound();
+    }
+}
+
+#[test]
+fn a_store_that_many_make_at_once_opens_for_all() {
+    for round in 0..20 {
+        let case = Case::new();
+        let start = std::sync::Barrier::new(6);
+        std::thread::scope(|scope| {
+            let open = || {
+                start.wait();
+                case.open().newest(&Query::default())
+            };
+            let opened: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
+            assert!(opened.into_iter().all(|opened| opened.join().is_ok_and(|newest| newest.is_ok())), "round {round}");
+        });
     }
 }
 

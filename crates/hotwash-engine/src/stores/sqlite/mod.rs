@@ -29,7 +29,7 @@ use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -38,6 +38,8 @@ const CHECKPOINT_PAGES: u32 = 2000;
 
 /// How long another process that writes is waited for.
 const BUSY: Duration = Duration::from_secs(30);
+/// How long until it is tried again where SQLite itself does not wait.
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// How much of the file may be looked at where the system has it.
 const LOOKED_AT_BYTES: u32 = 256 << 20;
@@ -90,7 +92,14 @@ impl Store {
 
     fn prepared(mut self) -> Result<Store> {
         let known = schema::STEPS.len() as i64;
-        let found = self.try_prepare(known).map_err(|error| explain(&self.path, &error))?;
+        let started = Instant::now();
+        let found = loop {
+            match self.try_prepare(known).map_err(|error| explain(&self.path, &error)) {
+                // Where two make the same store at the same moment, SQLite does not let one of them wait.
+                Err(StoreError::Busy { .. }) if started.elapsed() < BUSY => std::thread::sleep(AGAIN),
+                found => break found?,
+            }
+        };
         if found > known {
             return Err(StoreError::Newer { path: self.path.display().to_string(), found, known });
         }
