@@ -14,6 +14,7 @@ mod prints;
 mod put;
 mod rows;
 mod schema;
+mod table;
 mod topics;
 
 pub use disk::Disk;
