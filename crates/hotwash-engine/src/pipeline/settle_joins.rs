@@ -59,6 +59,9 @@ pub(super) fn settle_joins(
     let (mut joined, mut read, mut single) = (Vec::new(), Vec::new(), Vec::new());
     for placed in pieces.values() {
         for run in runs(&placed.iter().map(|placed| placed.piece).collect::<Vec<_>>()) {
+            if run.pieces.len() == 1 && joined_before.is_empty() {
+                continue;
+            }
             let of_run: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
             let ids: Vec<String> = of_run.iter().map(|placed| placed.piece.id().0).collect();
             let stands = before.get(&ids[0]).is_some_and(|parts| parts.iter().map(|part| &part.id.0).eq(&ids))
