@@ -223,7 +223,11 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Option<u64> {
-        // Nearly all have up to eight bytes, and others behind them.
+        if let [first @ ..0x80, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Some(u64::from(*first));
+        }
+        // Nearly all others have up to eight bytes, and more behind them.
         if let Some(bytes) = self.0.first_chunk() {
             let word = u64::from_le_bytes(*bytes);
             let ends = !word & HIGHS;

@@ -79,7 +79,7 @@ impl Store {
                 begin(transaction, &session.id, path, *version)?;
                 tables.put_session(session, path, *version)?;
             }
-            for JoinedRows { session, joined, parts } in joined {
+            for JoinedRows { session, joined, parts, .. } in joined {
                 let Some(first) = parts.first() else { continue };
                 let mut whole = true;
                 for StoredPart { id, path, version, .. } in parts {
@@ -309,7 +309,7 @@ impl<'t> Tables<'t> {
 
     /// Keeps a transcript, unless it is forgotten. Says which sessions it had before that are no longer its own.
     fn put_entry(&mut self, entry: &Rows, owner: Owner) -> rusqlite::Result<Option<Vec<SessionId>>> {
-        let Rows { file, role, is_new, reading, holding, sessions } = entry;
+        let Rows { file, role, is_new, reading, holding, sessions, joined } = entry;
         let (path, version) = (file.path.as_str(), file.version);
         // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
         let mut stale = if *is_new { Vec::new() } else { given(self.transaction, path, version)? };
@@ -325,7 +325,7 @@ impl<'t> Tables<'t> {
             version,
             role.name(),
             reading,
-            sessions.len() as i64,
+            (sessions.len() + joined.iter().filter(|joined| joined.is_put).count()) as i64,
         ];
         if self.files.put_new(row)? == Known::Before {
             let sql = "UPDATE files SET inode = ?2, size = ?3, mtime_ns = ?4, offset = ?5, tail = ?6, decoder = ?7,
@@ -343,15 +343,34 @@ impl<'t> Tables<'t> {
                 .execute(params![path, version])?;
         }
         for session in sessions {
-            // A session that another transcript holds too is left alone until it is known whose it is.
-            if owner == Owner::Known
-                || self.put_new_session(session, path, version)? == Known::Before
-                    && !is_held_elsewhere(self.transaction, &session.id, path)?
-            {
-                self.put_session(session, path, version)?;
+            self.put_unless_held(session, path, version, owner)?;
+        }
+        for JoinedRows { session, joined, .. } in joined.iter().filter(|joined| joined.is_put) {
+            if self.put_unless_held(session, path, version, owner)? {
+                self.joined.put(params![session.id.0, joined])?;
             }
         }
         Ok(Some(stale))
+    }
+
+    /// Keeps a session, and says so. One that another transcript holds too is left alone until it is known whose it is.
+    fn put_unless_held(
+        &mut self,
+        session: &SessionRows,
+        path: &str,
+        version: u32,
+        owner: Owner,
+    ) -> rusqlite::Result<bool> {
+        if owner == Owner::Open {
+            if self.put_new_session(session, path, version)? == Known::Not {
+                return Ok(true);
+            }
+            if is_held_elsewhere(self.transaction, &session.id, path)? {
+                return Ok(false);
+            }
+        }
+        self.put_session(session, path, version)?;
+        Ok(true)
     }
 
     /// Keeps a session with its grade, in the place of what was known of it.
