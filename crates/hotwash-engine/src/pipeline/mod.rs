@@ -43,11 +43,11 @@ const HANDED_OVER: usize = 16;
 const HANDED_OVER_BYTES: u64 = 1 << 20;
 /// How many times that may wait for the writer.
 const WAITING: usize = 32;
-/// How many transcripts are kept in one go.
-const BATCH: usize = 256;
+/// How many transcripts are kept in one go. Each time, the pages that indexes grow in are written once more.
+const BATCH: usize = 512;
 /// After how many of those somebody is asked to empty the log of the store, and after how many the writer does so.
-const ASKED_AFTER: usize = 4;
-const WAITS_AFTER: usize = 32;
+const ASKED_AFTER: usize = 2;
+const WAITS_AFTER: usize = 16;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
