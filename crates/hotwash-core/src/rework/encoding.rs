@@ -10,6 +10,9 @@ use crate::sessions::{EventId, Timestamp};
 /// Stands first. Counts up when the layout changes, or what is hashed.
 const VERSION: u8 = 1;
 
+/// For how many files room is made at once: a count that was changed may be any.
+const FILES_MADE_ROOM_FOR: usize = 64;
+
 /// Why bytes are no fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
@@ -150,6 +153,9 @@ impl Writer {
     }
 }
 
+/// The bits that say that a number goes on.
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
@@ -160,12 +166,14 @@ impl Reader<'_> {
             above => Some(line(above - 1)?),
         };
         let mut before = Place::default();
-        let mut edits = Vec::new();
-        for _ in 0..self.count()? {
+        let count = self.count()?;
+        let mut edits = Vec::with_capacity(count);
+        for _ in 0..count {
             edits.push(self.place(&mut before)?);
         }
-        let mut files: Vec<FileChange> = Vec::new();
-        for _ in 0..self.count()? {
+        let count = self.count()?;
+        let mut files: Vec<FileChange> = Vec::with_capacity(count.min(FILES_MADE_ROOM_FOR));
+        for _ in 0..count {
             let file = FileKey(self.fixed()?);
             if files.last().is_some_and(|last| last.file >= file) {
                 return None;
@@ -215,6 +223,29 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Option<u64> {
+        if let [first @ ..0x80, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Some(u64::from(*first));
+        }
+        // Nearly all others have up to eight bytes, and more behind them.
+        if let Some(bytes) = self.0.first_chunk() {
+            let word = u64::from_le_bytes(*bytes);
+            let ends = !word & HIGHS;
+            if ends != 0 {
+                let length = ends.trailing_zeros() / 8 + 1;
+                let word = word & (u64::MAX >> (64 - 8 * length)) & !HIGHS;
+                // Two and two bytes are moved together, then four and four, then eight.
+                let word = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
+                let word = (word & 0x0000_3fff_0000_3fff) | (word & 0x3fff_0000_3fff_0000) >> 2;
+                let number = (word & 0x0fff_ffff) | (word & 0x0fff_ffff_0000_0000) >> 4;
+                self.0 = self.0.get(length as usize..)?;
+                return (length == 1 || number >> (7 * (length - 1)) != 0).then_some(number);
+            }
+        }
+        self.number_by_bytes()
+    }
+
+    fn number_by_bytes(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -322,6 +353,20 @@ pub(super) mod prism_rework {
         #[test]
         fn what_is_kept_reads_back(fingerprint in fingerprint()) {
             prop_assert_eq!(Fingerprint::from_bytes(&fingerprint.to_bytes()), Ok(fingerprint));
+        }
+
+        #[test]
+        fn numbers_are_read_as_byte_by_byte(number in any::<u64>(), shift in 0u32..64, rest in vec(any::<u8>(), 0..12)) {
+            let mut out = Writer(Vec::new());
+            out.number(number >> shift);
+            out.0.extend(&rest);
+            // What was written, and whatever else stands there.
+            for bytes in [&out.0, &rest] {
+                let (mut one, mut other) = (Reader(bytes), Reader(bytes));
+                let (one_read, other_read) = (one.number(), other.number_by_bytes());
+                prop_assert_eq!(one_read, other_read);
+                prop_assert!(one_read.is_none() || one.0 == other.0);
+            }
         }
 
         #[test]

@@ -23,6 +23,7 @@ mod changes;
 mod commits;
 mod encoding;
 mod fate;
+mod filter;
 mod fingerprint;
 mod lines;
 mod repository;

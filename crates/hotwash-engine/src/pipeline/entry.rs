@@ -19,14 +19,14 @@ const STILL_RUNNING: u32 = 0;
 /// A title is at most this long.
 const TITLE_CHARS: usize = 120;
 
-/// What is kept of a transcript. Its role is found out unless it is known. Also gives the sessions that come of pieces
-/// that are joined unless another transcript gets in between.
+/// What is kept of a transcript. Its role is found out unless it is known.
 pub(super) fn entry(
     mut file: FileState,
     known: Option<Role>,
+    is_new: bool,
     transcript: &Transcript,
     setup: &Setup<'_>,
-) -> (Entry, Vec<Joined>) {
+) -> Entry {
     let parts: Vec<&Part> = transcript.pieces.parts().collect();
     let finished: Vec<Finished> = parts.iter().map(|part| Finished::of(&part.ledger, setup)).collect();
     if let Some((Finished { facts: last, .. }, part)) = finished.last().zip(parts.last())
@@ -50,22 +50,26 @@ pub(super) fn entry(
             parts_of.push((part, finished));
             pieces.push(piece);
         }
-        for (at, (part, finished)) in parts_of.into_iter().enumerate() {
+        let joined_at = if kind == SessionKind::Main { within(&file, &parts, &pieces, setup) } else { Vec::new() };
+        // Pieces that nobody knows yet are put together at once. They are hardly ever parted again.
+        let is_joined =
+            |at: usize| joined_at.iter().any(|(first, joined)| (*first..first + joined.parts.len()).contains(&at));
+        for (at, (part, finished)) in parts_of.into_iter().enumerate().filter(|(at, _)| !(is_new && is_joined(*at))) {
             let next = pieces.get(at + 1);
-            sessions.push(graded(kind, &pieces[at], next, &part.ledger, finished, setup));
+            let mut graded = graded(kind, &pieces[at], next, &part.ledger, finished, setup);
+            graded.session.open = next.is_none();
+            sessions.push(graded);
         }
-        joined = within(&file, &parts, &pieces, setup);
-        if let Some(last) = sessions.last_mut() {
-            last.session.open = true;
-        }
+        joined.extend(joined_at.into_iter().map(|(_, joined)| joined));
         keys.sort_unstable();
         keys.dedup();
     }
-    (Entry { file, role, is_new: false, reading: stored(&transcript.reading), keys, pieces, sessions }, joined)
+    Entry { file, role, is_new, reading: stored(&transcript.reading), keys, pieces, sessions, joined }
 }
 
-/// The sessions that pieces of one transcript make up, as if there were no others in their folder.
-fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<Joined> {
+/// The sessions that pieces of one transcript make up, as if there were no others in their folder, each with the place
+/// of its first piece.
+fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<(usize, Joined)> {
     let one_folder = pieces.windows(2).all(|pair| pair[0].folder == pair[1].folder);
     if pieces.len() < 2 || !one_folder {
         return Vec::new();
@@ -86,7 +90,7 @@ fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>
         for (part, join) in of_run[1..].iter_mut().zip(&run.joins) {
             part.joined = Some(*join);
         }
-        joined.push(Joined { graded, parts: of_run });
+        joined.push((first, Joined { graded, parts: of_run }));
     }
     joined
 }

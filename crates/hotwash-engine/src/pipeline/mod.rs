@@ -18,7 +18,7 @@ use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::stores::{Archived, Disk, Entry, FileState, JoinedRows, Role, Rows, Stamp, Store, StoreError};
+use crate::stores::{Archived, Disk, FileState, JoinedRows, Role, Rows, Stamp, Store, StoreError};
 use entry::entry;
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
@@ -43,11 +43,11 @@ const HANDED_OVER: usize = 16;
 const HANDED_OVER_BYTES: u64 = 1 << 20;
 /// How many times that may wait for the writer.
 const WAITING: usize = 32;
-/// How many transcripts are kept in one go.
-const BATCH: usize = 256;
+/// How many transcripts are kept in one go. Each time, the pages that indexes grow in are written once more.
+const BATCH: usize = 512;
 /// After how many of those somebody is asked to empty the log of the store, and after how many the writer does so.
-const ASKED_AFTER: usize = 4;
-const WAITS_AFTER: usize = 32;
+const ASKED_AFTER: usize = 2;
+const WAITS_AFTER: usize = 16;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
@@ -202,17 +202,16 @@ fn read(
                         Some(Err(error)) => ingested.unarchived.push((path(), words(&error))),
                         None => {}
                     }
-                    ready.extend(done.joined.into_iter().map(|joined| (joined.session.id.clone(), joined)));
                     batch.rows.push(done.rows);
                 }
             }
             (setup.progress)(file + 1, jobs.len(), ingested.bytes, total);
             if batch.rows.len() >= BATCH {
-                batch.put(store, setup, ingested)?;
+                batch.put(store, setup, ingested, &mut ready)?;
                 log.has_grown();
             }
         }
-        batch.put(store, setup, ingested)
+        batch.put(store, setup, ingested, &mut ready)
     })?;
     ingested.failed.sort();
     ingested.unarchived.sort();
@@ -282,7 +281,7 @@ fn settle(store: &mut Store, setup: &Setup<'_>, ready: &Ready) -> Result<(), Sto
     let others = settle_copies::settle_copies(store, setup, &unsettled)?;
     let changed = unsettled.keys().chain(&others).map(String::as_str).collect();
     let holdings = store.holdings()?;
-    settle_joins::settle_joins(store, setup, &holdings, &changed, ready)?;
+    settle_joins::settle_joins(store, setup, &holdings, &changed, &others, ready)?;
     settle_rework::settle_rework(store, setup.jobs, &holdings, &changed)?;
     store.settled(&unsettled)
 }
@@ -346,7 +345,14 @@ struct Batch {
 }
 
 impl Batch {
-    fn put(&mut self, store: &mut Store, setup: &Setup<'_>, ingested: &mut Ingested) -> Result<(), StoreError> {
+    /// Puts it, and keeps the sessions of several pieces as ready.
+    fn put(
+        &mut self,
+        store: &mut Store,
+        setup: &Setup<'_>,
+        ingested: &mut Ingested,
+        ready: &mut Ready,
+    ) -> Result<(), StoreError> {
         let forgotten = store.put_rows(&self.rows, &self.archived)?;
         if let Some(archive) = setup.archive
             && !forgotten.is_empty()
@@ -356,7 +362,8 @@ impl Batch {
             ingested.unarchived.push((archive.folder().display().to_string(), why));
         }
         self.archived.clear();
-        self.rows.clear();
+        let joined = self.rows.drain(..).flat_map(|rows| rows.joined);
+        ready.extend(joined.map(|joined| (joined.session.id.clone(), joined)));
         Ok(())
     }
 }
@@ -401,7 +408,6 @@ struct Job<'a> {
 /// What came of reading one.
 struct Done {
     rows: Rows,
-    joined: Vec<JoinedRows>,
     reading: Reading,
     archived: Option<io::Result<Archived>>,
     bytes: u64,
@@ -454,12 +460,10 @@ impl Job<'_> {
         });
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
-        let (entry, joined) = entry(file, None, &transcript, setup);
+        let entry = entry(file, None, before.is_none(), &transcript, setup);
         drop(transcript);
         // Made here and not by the writer, who has the most to do.
-        let rows = Entry { is_new: before.is_none(), ..entry }.into();
-        let joined = joined.into_iter().map(JoinedRows::from).collect();
-        Ok(Done { rows, joined, reading, archived, bytes, grown: resumes })
+        Ok(Done { rows: entry.into(), reading, archived, bytes, grown: resumes })
     }
 
     fn keep(&self, archive: &Archive, version: u32, grown: bool) -> io::Result<Archived> {

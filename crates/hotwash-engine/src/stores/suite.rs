@@ -113,6 +113,7 @@ impl Sample {
             keys: vec![Key(self.name.len() as u64), Key(u64::MAX)],
             pieces: vec![piece],
             sessions: vec![Graded { outcome: outcomes::offline(session.facts.get()), print, session, grade }],
+            joined: Vec::new(),
         }
     }
 }

@@ -89,8 +89,10 @@ impl Store {
     /// All transcripts whose events may be copies or have been copied, in the order of their paths.
     pub fn holders(&self) -> Result<Vec<Holder>> {
         self.read(|connection| {
-            let sql = "SELECT f.path, f.role, h.keys FROM files f JOIN holdings h USING (path, version)
-                       WHERE length(h.keys) > 0 ORDER BY f.path";
+            // Files are looked up by holdings and not the other way round: some of those have so many keys that to pass
+            // one in a search takes reading several pages.
+            let sql = "SELECT h.path, f.role, h.keys FROM holdings h CROSS JOIN files f USING (path, version)
+                       WHERE length(h.keys) > 0 ORDER BY h.path";
             let mut statement = connection.prepare(sql)?;
             let rows = statement.query_map([], |row| {
                 let role = Role::from_name(row.get_ref(1)?.as_str()?);

@@ -20,6 +20,8 @@ pub struct Rows {
     /// None where it has nothing that others could have too.
     pub(super) holding: Option<HoldingRow>,
     pub(super) sessions: Vec<SessionRows>,
+    /// The sessions of several pieces.
+    pub joined: Vec<JoinedRows>,
 }
 
 #[derive(Debug)]
@@ -88,14 +90,17 @@ pub struct JoinedRows {
     pub(super) joined: String,
     /// Its pieces, in order of time.
     pub parts: Vec<StoredPart>,
+    /// It is put along with its transcript, of which nobody knew before.
+    pub is_put: bool,
 }
 
 impl From<Entry> for Rows {
     fn from(entry: Entry) -> Rows {
-        let Entry { file, role, is_new, reading, keys, pieces, sessions } = entry;
+        let Entry { file, role, is_new, reading, keys, pieces, sessions, joined } = entry;
         let holding = (!keys.is_empty() || !pieces.is_empty()).then(|| HoldingRow::of(&keys, &pieces));
         let sessions = sessions.into_iter().map(SessionRows::from).collect();
-        Rows { file, role, is_new, reading, holding, sessions }
+        let joined = joined.into_iter().map(|joined| JoinedRows { is_put: is_new, ..joined.into() }).collect();
+        Rows { file, role, is_new, reading, holding, sessions, joined }
     }
 }
 
@@ -145,7 +150,7 @@ impl From<Graded> for SessionRows {
 
 impl From<Joined> for JoinedRows {
     fn from(Joined { graded, parts }: Joined) -> JoinedRows {
-        JoinedRows { session: graded.into(), joined: json(&parts), parts }
+        JoinedRows { session: graded.into(), joined: json(&parts), parts, is_put: false }
     }
 }
 
