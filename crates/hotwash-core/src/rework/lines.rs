@@ -1,11 +1,12 @@
 //! The hash by which lines of code are compared: the text without its white space, for lines that say something.
 //!
-//! A text is hashed as it was recorded, eight bytes at a time, and escapes are resolved on the way: the same line has
+//! A text is hashed as it was recorded, 64 bytes at a time, and escapes are resolved on the way: the same line has
 //! the same hash in a transcript and in a repository, however it is indented. 31 bits are kept. A line is looked for
 //! among the lines of one file, or among those that one repository's sessions added in two weeks. That is some 200,000
 //! at worst, where a hundred lines meet a stranger once in a hundred times, and then one line of them is misjudged.
 
 use crate::text::Text;
+use wide::u8x16;
 
 /// How many letters and digits a line must have to say something: a brace and a blank do not.
 const SAYS: u32 = 3;
@@ -45,46 +46,71 @@ pub(super) fn line_behind_sign(text: Text<'_>) -> Option<Line> {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = ONES << 7;
 
-fn hash_lines(mut bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
+/// As many bytes as a word of the machine has bits.
+const BLOCK: usize = 64;
+
+fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
     let mut line = Hasher::default();
-    // Whether the last line has begun.
-    let mut open = false;
-    while !bytes.is_empty() {
-        open = true;
-        let length = match bytes {
-            [b'\\', b't' | b'r', ..] if escaped => 2,
-            [b'\\', b'n', ..] if escaped => {
-                open = false;
-                2
-            }
-            [b'\\', ..] if escaped => escape(bytes, &mut line),
-            [b'\t' | b'\r', ..] if !escaped => 1,
-            [b'\n', ..] if !escaped => {
-                open = false;
-                1
-            }
-            _ => {
-                let stop =
-                    if escaped { memchr::memchr(b'\\', bytes) } else { memchr::memchr3(b'\n', b'\t', b'\r', bytes) };
-                let length = stop.unwrap_or(bytes.len());
-                line.plain(&bytes[..length]);
-                length
-            }
-        };
-        bytes = &bytes[length..];
-        if !open {
+    // Where the next block begins, and where the line under way does.
+    let (mut at, mut began) = (0, 0);
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let mut last = [b' '; BLOCK];
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            last[..rest.len()].copy_from_slice(rest);
+            &last
+        });
+        let (mut blanks, mut stops) = marks(block, escaped);
+        // What of the block belongs to the line, and where the next block begins.
+        let (mut from, mut to, mut next) = (0, BLOCK, BLOCK);
+        while stops != 0 {
+            let stop = stops.trailing_zeros() as usize;
+            stops &= stops - 1;
+            let length = match rest.get(stop + 1) {
+                _ if !escaped => 1,
+                Some(b'"' | b'\\' | b'/') if stop + 1 < BLOCK => {
+                    // The character behind the backslash stands for itself.
+                    blanks |= 1 << stop;
+                    stops &= !(2 << stop);
+                    continue;
+                }
+                Some(b't' | b'r') if stop + 1 < BLOCK => {
+                    blanks |= 3 << stop;
+                    continue;
+                }
+                Some(b'n') => 2,
+                _ => {
+                    line.block(block, from, stop, blanks);
+                    next = stop + escape(&rest[stop..], &mut line);
+                    to = from;
+                    break;
+                }
+            };
+            line.block(block, from, stop, blanks);
             each(std::mem::take(&mut line).finish());
+            from = stop + length;
+            began = at + from;
         }
+        line.block(block, from, to, blanks);
+        at += next.max(from);
     }
-    if open {
+    if began < bytes.len() {
         each(line.finish());
     }
 }
 
-/// The high bit of each byte that is a space.
-fn spaces(word: u64) -> u64 {
-    let other = word ^ (ONES * u64::from(b' '));
-    !(((other & !HIGHS) + !HIGHS) | other) & HIGHS
+/// Where a block has blanks, and where lines end or escapes begin: a bit for each byte.
+fn marks(block: &[u8; BLOCK], escaped: bool) -> (u64, u64) {
+    let (mut blanks, mut stops) = (0, 0);
+    let (chunks, _) = block.as_chunks();
+    for (n, chunk) in chunks.iter().enumerate() {
+        let bytes = u8x16::new(*chunk);
+        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+        let (blank, stop) =
+            if escaped { (is(b' '), is(b'\\')) } else { (is(b' ') | is(b'\t') | is(b'\r'), is(b'\n')) };
+        blanks |= u64::from(blank.to_bitmask()) << (16 * n);
+        stops |= u64::from(stop.to_bitmask()) << (16 * n);
+    }
+    (blanks, stops)
 }
 
 /// Takes in the escape at the beginning of `bytes`, or the run of them that stands for characters outside ASCII, and
@@ -132,25 +158,21 @@ impl Default for Hasher {
 }
 
 impl Hasher {
-    /// Takes in the lowest bits of a word, less the spaces among them. The others are zero.
-    fn word(&mut self, mut word: u64, mut bits: u32) {
-        let mut spaces = spaces(word);
-        if spaces != 0 {
-            // Indentation goes at once.
-            let leading = (spaces ^ HIGHS).trailing_zeros() & !7;
-            if leading == bits {
-                return;
-            }
-            word >>= leading;
-            spaces >>= leading;
-            bits -= leading;
-            while spaces != 0 {
-                let below = (spaces & spaces.wrapping_neg()) >> 7;
-                word = word & (below - 1) | word >> 8 & below.wrapping_neg();
-                spaces = (spaces & (spaces - 1)) >> 8;
-                bits -= 8;
-            }
+    /// Takes in some bytes of a block, less the blanks among them.
+    fn block(&mut self, block: &[u8; BLOCK], from: usize, to: usize, blanks: u64) {
+        if from >= to {
+            return;
         }
+        let kept = !blanks & !0 << from & !0 >> (BLOCK - to);
+        let (words, _) = block.as_chunks();
+        for (n, word) in words.iter().enumerate().take(to.div_ceil(8)).skip(from / 8) {
+            let kept = &KEPT[(kept >> (8 * n)) as usize % KEPT.len()];
+            self.word(kept.of(u64::from_le_bytes(*word)), kept.bits);
+        }
+    }
+
+    /// Takes in the lowest bits of a word. The others are zero.
+    fn word(&mut self, word: u64, bits: u32) {
         if self.says < SAYS {
             self.says += letters(word);
         }
@@ -164,7 +186,7 @@ impl Hasher {
         self.taken = taken % 64;
     }
 
-    /// Takes in bytes, less the spaces among them.
+    /// Takes in bytes without blanks.
     fn plain(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks();
         for word in words {
@@ -182,6 +204,54 @@ impl Hasher {
 
     fn finish(self) -> Option<Line> {
         (self.says >= SAYS).then(|| Line((fold(self.state ^ self.rest) >> 33) as u32))
+    }
+}
+
+/// Which bytes of a word are kept, and how they are brought together.
+#[derive(Clone, Copy)]
+struct Kept {
+    bytes: u64,
+    /// Those that go down by one byte, then those that go down by two, then by four.
+    moves: [u64; 3],
+    /// How many bits they are.
+    bits: u32,
+}
+
+/// For each set of bytes, as the bits of a number.
+static KEPT: [Kept; 256] = {
+    let mut all = [Kept { bytes: 0, moves: [0; 3], bits: 0 }; 256];
+    let mut set = 0;
+    while set < all.len() {
+        let (kept, mut at) = (&mut all[set], 0);
+        while at < 8 {
+            if set >> at & 1 != 0 {
+                kept.bytes |= 0xFF << (8 * at);
+                // As far as bytes below it are missing; each move starts from where the one before led.
+                let (gap, mut step) = (at - kept.bits / 8, 0);
+                while step < 3 {
+                    if gap >> step & 1 != 0 {
+                        kept.moves[step] |= 0xFF << (8 * (at - gap % (1 << step)));
+                    }
+                    step += 1;
+                }
+                kept.bits += 8;
+            }
+            at += 1;
+        }
+        set += 1;
+    }
+    all
+};
+
+impl Kept {
+    /// The bytes of a word that are kept, in its lowest bits.
+    fn of(&self, word: u64) -> u64 {
+        let mut word = word & self.bytes;
+        for (bytes, bits) in self.moves.into_iter().zip([8, 16, 32]) {
+            let moved = word & bytes;
+            word ^= moved ^ moved >> bits;
+        }
+        word
     }
 }
 
@@ -243,7 +313,29 @@ mod prism_rework {
         }
     }
 
+    /// The hash by its definition: of the bytes that are no white space, eight at a time.
+    fn plainly(line: &str) -> Option<Line> {
+        let bytes: Vec<u8> = line.bytes().filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).collect();
+        let mut hasher = Hasher::default();
+        for word in bytes.chunks(8) {
+            let number = word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+            hasher.word(number, 8 * word.len() as u32);
+        }
+        hasher.finish()
+    }
+
     proptest! {
+        #[test]
+        fn blocks_make_no_difference(text in "([a-z]{0,9} {0,12}|[\t\r(;\"\\\\é中]{1,3}|\n){0,60}") {
+            let expected: Vec<_> = text.split_inclusive('\n').map(|line| plainly(line.trim_end_matches('\n'))).collect();
+            let quoted = serde_json::to_string(&text).unwrap();
+            for text in [Text::plain(&text), Text::json(&quoted.as_bytes()[1..quoted.len() - 1])] {
+                let mut lines = Vec::new();
+                each_line(text, |line| lines.push(line));
+                prop_assert_eq!(&lines, &expected);
+            }
+        }
+
         #[test]
         fn a_line_is_the_same_escaped_and_plain(text in "([a-z0-9 ]{0,9}|[\\\\\"/\t\r\n]|[é中😀\u{1}])*") {
             let quoted = serde_json::to_string(&text).unwrap();
