@@ -48,13 +48,15 @@ const HIGHS: u64 = ONES << 7;
 
 /// As many bytes as a word of the machine has bits.
 const BLOCK: usize = 64;
+/// So many bytes are copied at once: more than most runs between blanks have.
+const COPY: usize = 16;
 
 fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
-    let mut line = Hasher::default();
+    let mut line = Hasher::new();
     // Where the next block begins, and where the line under way does.
     let (mut at, mut began) = (0, 0);
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let mut last = [b' '; BLOCK];
+        let mut last = [b' '; BLOCK + COPY];
         let block = rest.first_chunk().unwrap_or_else(|| {
             last[..rest.len()].copy_from_slice(rest);
             &last
@@ -86,7 +88,7 @@ fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
                 }
             };
             line.block(block, from, stop, blanks);
-            each(std::mem::take(&mut line).finish());
+            each(line.finish());
             from = stop + length;
             began = at + from;
         }
@@ -99,10 +101,10 @@ fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
 }
 
 /// Where a block has blanks, and where lines end or escapes begin: a bit for each byte.
-fn marks(block: &[u8; BLOCK], escaped: bool) -> (u64, u64) {
+fn marks(block: &[u8; BLOCK + COPY], escaped: bool) -> (u64, u64) {
     let (mut blanks, mut stops) = (0, 0);
     let (chunks, _) = block.as_chunks();
-    for (n, chunk) in chunks.iter().enumerate() {
+    for (n, chunk) in chunks.iter().take(BLOCK / 16).enumerate() {
         let bytes = u8x16::new(*chunk);
         let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
         let (blank, stop) =
@@ -128,7 +130,7 @@ fn escape(bytes: &[u8], line: &mut Hasher) -> usize {
         }
         Some(b't' | b'r' | b'n') => return 2,
         Some(quoted @ (b'"' | b'\\' | b'/')) => {
-            line.word(u64::from(*quoted), 8);
+            line.plain(&[*quoted]);
             return 2;
         }
         Some(_) => 2,
@@ -140,118 +142,82 @@ fn escape(bytes: &[u8], line: &mut Hasher) -> usize {
 }
 
 /// Hashes a line from its pieces, whatever their lengths are.
-#[derive(Clone, Copy)]
 struct Hasher {
     state: u64,
-    /// Bytes that do not make a whole word yet.
-    rest: u64,
-    /// How many bits of `rest` are taken.
-    taken: u32,
     /// Letters and digits so far, at least as far as it matters.
     says: u32,
-}
-
-impl Default for Hasher {
-    fn default() -> Self {
-        Hasher { state: 0x9E37_79B9_7F4A_7C15, rest: 0, taken: 0, says: 0 }
-    }
+    /// Bytes that were not hashed yet, with room for another block.
+    rest: [u8; 2 * BLOCK + COPY],
+    length: usize,
 }
 
 impl Hasher {
+    const START: u64 = 0x9E37_79B9_7F4A_7C15;
+
+    fn new() -> Self {
+        Hasher { state: Self::START, says: 0, rest: [0; _], length: 0 }
+    }
+
     /// Takes in some bytes of a block, less the blanks among them.
-    fn block(&mut self, block: &[u8; BLOCK], from: usize, to: usize, blanks: u64) {
+    fn block(&mut self, block: &[u8; BLOCK + COPY], from: usize, to: usize, blanks: u64) {
         if from >= to {
             return;
         }
-        let kept = !blanks & !0 << from & !0 >> (BLOCK - to);
-        let (words, _) = block.as_chunks();
-        for (n, word) in words.iter().enumerate().take(to.div_ceil(8)).skip(from / 8) {
-            let kept = &KEPT[(kept >> (8 * n)) as usize % KEPT.len()];
-            self.word(kept.of(u64::from_le_bytes(*word)), kept.bits);
+        let mut kept = !blanks & !0 << from & !0 >> (BLOCK - to);
+        while kept != 0 {
+            let start = kept.trailing_zeros() as usize;
+            let end = start + (!(kept >> start)).trailing_zeros() as usize;
+            // More than the run may be copied: what follows is written over it.
+            for at in (start..end).step_by(COPY) {
+                let place = self.length + at - start;
+                if let (Some(to), Some(from)) =
+                    (self.rest[place..].first_chunk_mut::<COPY>(), block[at..].first_chunk::<COPY>())
+                {
+                    *to = *from;
+                }
+            }
+            self.length += end - start;
+            kept &= kept.wrapping_add(kept & kept.wrapping_neg());
         }
-    }
-
-    /// Takes in the lowest bits of a word. The others are zero.
-    fn word(&mut self, word: u64, bits: u32) {
-        if self.says < SAYS {
-            self.says += letters(word);
+        if self.length > BLOCK {
+            self.fold();
         }
-        self.rest |= word << self.taken;
-        let taken = self.taken + bits;
-        if taken >= 64 {
-            self.state = fold(self.state ^ self.rest);
-            // What did not fit. Two shifts, because nothing can be shifted by 64 at once.
-            self.rest = word >> 1 >> (63 - self.taken);
-        }
-        self.taken = taken % 64;
     }
 
     /// Takes in bytes without blanks.
     fn plain(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
-        for word in words {
-            self.word(u64::from_le_bytes(*word), 64);
-        }
-        if !rest.is_empty() {
-            let bits = 8 * rest.len() as u32;
-            let word = match bytes.last_chunk() {
-                Some(last) => u64::from_le_bytes(*last) >> (64 - bits),
-                None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
-            };
-            self.word(word, bits);
-        }
-    }
-
-    fn finish(self) -> Option<Line> {
-        (self.says >= SAYS).then(|| Line((fold(self.state ^ self.rest) >> 33) as u32))
-    }
-}
-
-/// Which bytes of a word are kept, and how they are brought together.
-#[derive(Clone, Copy)]
-struct Kept {
-    bytes: u64,
-    /// Those that go down by one byte, then those that go down by two, then by four.
-    moves: [u64; 3],
-    /// How many bits they are.
-    bits: u32,
-}
-
-/// For each set of bytes, as the bits of a number.
-static KEPT: [Kept; 256] = {
-    let mut all = [Kept { bytes: 0, moves: [0; 3], bits: 0 }; 256];
-    let mut set = 0;
-    while set < all.len() {
-        let (kept, mut at) = (&mut all[set], 0);
-        while at < 8 {
-            if set >> at & 1 != 0 {
-                kept.bytes |= 0xFF << (8 * at);
-                // As far as bytes below it are missing; each move starts from where the one before led.
-                let (gap, mut step) = (at - kept.bits / 8, 0);
-                while step < 3 {
-                    if gap >> step & 1 != 0 {
-                        kept.moves[step] |= 0xFF << (8 * (at - gap % (1 << step)));
-                    }
-                    step += 1;
-                }
-                kept.bits += 8;
+        for bytes in bytes.chunks(BLOCK) {
+            self.rest[self.length..self.length + bytes.len()].copy_from_slice(bytes);
+            self.length += bytes.len();
+            if self.length > BLOCK {
+                self.fold();
             }
-            at += 1;
         }
-        set += 1;
     }
-    all
-};
 
-impl Kept {
-    /// The bytes of a word that are kept, in its lowest bits.
-    fn of(&self, word: u64) -> u64 {
-        let mut word = word & self.bytes;
-        for (bytes, bits) in self.moves.into_iter().zip([8, 16, 32]) {
-            let moved = word & bytes;
-            word ^= moved ^ moved >> bits;
+    /// Hashes what makes whole words.
+    fn fold(&mut self) {
+        let (words, rest) = self.rest[..self.length].as_chunks();
+        for word in words {
+            let word = u64::from_le_bytes(*word);
+            if self.says < SAYS {
+                self.says += letters(word);
+            }
+            self.state = fold(self.state ^ word);
         }
-        word
+        let whole = self.length - rest.len();
+        self.rest.copy_within(whole..self.length, 0);
+        self.length -= whole;
+    }
+
+    /// The hash of the line, if it says something. Another line begins.
+    fn finish(&mut self) -> Option<Line> {
+        self.fold();
+        let last = self.rest[..self.length].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        let says = self.says + letters(last) >= SAYS;
+        let state = std::mem::replace(&mut self.state, Self::START);
+        (self.says, self.length) = (0, 0);
+        says.then(|| Line((fold(state ^ last) >> 33) as u32))
     }
 }
 
@@ -316,12 +282,11 @@ mod prism_rework {
     /// The hash by its definition: of the bytes that are no white space, eight at a time.
     fn plainly(line: &str) -> Option<Line> {
         let bytes: Vec<u8> = line.bytes().filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).collect();
-        let mut hasher = Hasher::default();
-        for word in bytes.chunks(8) {
-            let number = word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
-            hasher.word(number, 8 * word.len() as u32);
-        }
-        hasher.finish()
+        let number = |word: &[u8]| word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let (words, last) = bytes.as_chunks::<8>();
+        let state = words.iter().fold(Hasher::START, |state, word| fold(state ^ number(word)));
+        let says: u32 = bytes.chunks(8).map(|word| letters(number(word))).sum();
+        (says >= SAYS).then(|| Line((fold(state ^ number(last)) >> 33) as u32))
     }
 
     proptest! {

@@ -161,16 +161,12 @@ impl Beginnings {
         (hash as usize / 64, 1 << (hash % 64))
     }
 
-    /// Whether a line may begin with one of them, by its first bytes.
-    fn may_begin(&self, (word, bit): (usize, u64)) -> bool {
-        self.bits[word] & bit != 0
-    }
-
     /// Whether a line begins with one of them.
     fn begin(&self, line: &str) -> bool {
         let Some(first) = line.as_bytes().first_chunk() else { return false };
+        let (word, bit) = Self::place(*first);
         let begins = |phrase: &&str| phrase.as_bytes().first_chunk() == Some(first) && line.starts_with(phrase);
-        self.may_begin(Self::place(*first)) && self.phrases.iter().any(begins)
+        self.bits[word] & bit != 0 && self.phrases.iter().any(begins)
     }
 }
 
@@ -256,11 +252,11 @@ pub(super) struct Holds {
 pub(super) struct Glance<'o> {
     phrases: &'static Phrases,
     holds: Holds,
-    /// The places of what is counted after a test run.
+    /// The places of the words of which a line that counts something has one.
     counted: Vec<Peekable<FindIter<'o, 'static>>>,
 }
 
-/// Of these each line that counts tests has one: failed, passing, Errors.
+/// Of these each line that counts tests has one: failed, passing, Errors. Linters have [`PROBLEMS`].
 static COUNTED: Needles = Needles::of(&["ail", "ass", "rror"]);
 
 /// Beginnings that are looked at beside the phrases.
@@ -272,19 +268,19 @@ static BESIDE: Beginnings = Beginnings::of(&[
 impl<'o> Glance<'o> {
     /// Looks through the output of a run.
     pub(super) fn of(kind: RunKind, output: &'o str) -> Self {
-        let (phrases, holds) = match kind {
-            RunKind::Test => (&TESTS, Holds { phrases: false, counts: false }),
-            RunKind::Build => (&BUILDS, Holds { phrases: BUILDS.inside(output, false), counts: false }),
+        let places = |words: &'static Needles| -> Vec<_> {
+            words.finders().iter().map(|word| word.find_iter(output.as_bytes()).peekable()).collect()
+        };
+        let (phrases, holds, counted) = match kind {
+            RunKind::Test => (&TESTS, false, places(&COUNTED)),
+            RunKind::Build => (&BUILDS, BUILDS.inside(output, false), Vec::new()),
             RunKind::Lint => {
-                let counts = PROBLEMS.stand_in(output);
-                (&LINTS, Holds { phrases: LINTS.inside(output, counts), counts })
+                let mut counted = places(&PROBLEMS);
+                let counts = counted.iter_mut().any(|places| places.peek().is_some());
+                (&LINTS, LINTS.inside(output, counts), counted)
             }
         };
-        let counted = match kind {
-            RunKind::Test => COUNTED.finders().iter().map(|word| word.find_iter(output.as_bytes()).peekable()).collect(),
-            RunKind::Build | RunKind::Lint => Vec::new(),
-        };
-        Glance { phrases, holds, counted }
+        Glance { phrases, holds: Holds { phrases: holds, counts: false }, counted }
     }
 
     /// What the bare line at this place of the output may hold, or nothing where it says nothing. Lines are asked for in
@@ -292,7 +288,9 @@ impl<'o> Glance<'o> {
     pub(super) fn at(&mut self, line: &str, place: Range<usize>) -> Option<Holds> {
         let mut holds = self.holds;
         for places in &mut self.counted {
-            while places.next_if(|at| *at < place.start).is_some() {}
+            while places.peek().is_some_and(|at| *at < place.start) {
+                places.next();
+            }
             holds.counts |= places.peek().is_some_and(|at| *at < place.end);
         }
         (holds.phrases || holds.counts || self.may_say(line)).then_some(holds)
@@ -305,10 +303,9 @@ impl<'o> Glance<'o> {
         if let [b'[', ..] | [b'1', b'.', ..] | [b'o', b'k', ..] | [b'I', b'n', ..] | [.., b']'] = bytes {
             return true;
         }
-        let Some(first) = bytes.first_chunk() else { return !bytes.is_empty() };
-        let place = Beginnings::place(*first);
         let Phrases { fails_at_start, passes_at_start, .. } = self.phrases;
-        [&BREAKS, &BESIDE, fails_at_start, passes_at_start].into_iter().any(|begin| begin.may_begin(place))
+        bytes.len() < 4
+            || [&BREAKS, &BESIDE, fails_at_start, passes_at_start].into_iter().any(|phrases| phrases.begin(line))
             || has_position(line)
     }
 }
