@@ -214,18 +214,10 @@ fn reads_like_words(line: &str) -> bool {
     }
     let line = line.trim();
     let (mut letters, mut signs) = (0u32, 0u32);
-    let ascii = &line.as_bytes()[..line.len().min(LOOK_CHARS)];
-    if ascii.is_ascii() {
-        for byte in ascii {
-            let (letter, sign) = KINDS[usize::from(*byte)];
-            letters += u32::from(letter);
-            signs += u32::from(sign);
-        }
-    } else {
-        for c in line.chars().take(LOOK_CHARS) {
-            letters += u32::from(c.is_alphabetic() || c == ' ');
-            signs += u32::from(SIGNS.contains(c));
-        }
+    for c in line.chars().take(LOOK_CHARS) {
+        let (letter, sign) = KINDS.get(c as usize).copied().unwrap_or_else(|| (c.is_alphabetic(), false));
+        letters += u32::from(letter);
+        signs += u32::from(sign);
     }
     signs <= 1 || signs * 8 <= letters
 }
@@ -237,10 +229,10 @@ const LOOK_CHARS: usize = 160;
 const SIGNS: &str = "{}()=;<>[]|\\/_:\"";
 
 /// Whether an ASCII character is a letter or a space, and whether it is one of those signs.
-static KINDS: [(bool, bool); 256] = {
-    let mut kinds = [(false, false); 256];
+static KINDS: [(bool, bool); 128] = {
+    let mut kinds = [(false, false); 128];
     let mut byte = 0;
-    while byte < 128 {
+    while byte < kinds.len() {
         kinds[byte].0 = (byte as u8).is_ascii_alphabetic() || byte as u8 == b' ';
         byte += 1;
     }
