@@ -36,7 +36,7 @@ pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
 
 use crate::prices::Prices;
 use crate::rework::Fingerprint;
-use crate::sessions::{Event, Key, Kind};
+use crate::sessions::{Event, Key};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -73,21 +73,6 @@ macro_rules! shown {
         $show
     };
     (said, $show:expr) => {};
-}
-
-/// Whether an event tells what was said or done. Most are bookkeeping, which few folds look at.
-fn tells(kind: &Kind<'_>) -> bool {
-    !matches!(
-        kind,
-        Kind::Message(_)
-            | Kind::SubagentMessage(_)
-            | Kind::Thinking
-            | Kind::ClientText(_)
-            | Kind::Title { .. }
-            | Kind::Activity
-            | Kind::Unknown
-            | Kind::NotRecorded(_)
-    )
 }
 
 /// Declares the groups once: the folds, the facts, and the list that documentation and output go by.
@@ -205,11 +190,16 @@ pub struct Ledger {
 impl Ledger {
     /// Looks at the next event and its part in the story of a call.
     pub fn step(&mut self, event: &Event<'_>, step: &Step<'_>) {
-        if tells(&event.kind) {
+        if event.kind.tells() {
             self.folds.told(event, step);
         } else {
-            self.folds.bookkeeping(event);
+            self.bookkeeping(event);
         }
+    }
+
+    /// Looks at an event that nothing was said or done by.
+    pub(crate) fn bookkeeping(&mut self, event: &Event<'_>) {
+        self.folds.bookkeeping(event);
     }
 
     /// Says that nothing more will come. What only a next event would be held against is let go, and no fact changes.

@@ -254,7 +254,7 @@ impl Signals {
                 fact.push(id);
             }
         };
-        let names_a_place = speech.words.contains(['/', '`', '@']);
+        let names_a_place = memchr::memchr3(b'/', b'`', b'@', speech.words.as_bytes()).is_some();
         mark(commit, &mut facts.commit_requests);
         mark(go_ahead, &mut facts.go_aheads);
         mark(acknowledged, &mut facts.acknowledgements);

@@ -213,19 +213,36 @@ fn reads_like_words(line: &str) -> bool {
         return false;
     }
     let line = line.trim();
-    let (mut letters, mut signs) = (0usize, 0usize);
-    for c in line.chars().take(160) {
-        if c.is_alphabetic() || c == ' ' {
-            letters += 1;
-        } else if matches!(
-            c,
-            '{' | '}' | '(' | ')' | '=' | ';' | '<' | '>' | '[' | ']' | '|' | '\\' | '/' | '_' | ':' | '"'
-        ) {
-            signs += 1;
-        }
+    let (mut letters, mut signs) = (0u32, 0u32);
+    for c in line.chars().take(LOOK_CHARS) {
+        let (letter, sign) = KINDS.get(c as usize).copied().unwrap_or_else(|| (c.is_alphabetic(), false));
+        letters += u32::from(letter);
+        signs += u32::from(sign);
     }
     signs <= 1 || signs * 8 <= letters
 }
+
+/// How much of a line tells whether it reads like words.
+const LOOK_CHARS: usize = 160;
+
+/// Signs that code is full of.
+const SIGNS: &str = "{}()=;<>[]|\\/_:\"";
+
+/// Whether an ASCII character is a letter or a space, and whether it is one of those signs.
+static KINDS: [(bool, bool); 128] = {
+    let mut kinds = [(false, false); 128];
+    let mut byte = 0;
+    while byte < kinds.len() {
+        kinds[byte].0 = (byte as u8).is_ascii_alphabetic() || byte as u8 == b' ';
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < SIGNS.len() {
+        kinds[SIGNS.as_bytes()[at] as usize].1 = true;
+        at += 1;
+    }
+    kinds
+};
 
 /// Notes a line of a paste that says that something failed.
 fn note_error(line: &str, speech: &mut Speech<'_>) {
@@ -365,6 +382,14 @@ mod tests {
         // Cutting is safe wherever it falls.
         for size in 400..500 {
             let _ = speech(&"ä中😀".repeat(size));
+        }
+    }
+
+    #[test]
+    fn a_letter_beyond_ascii_changes_nothing_else() {
+        for line in ["fn a(b: C) -> D { e }", "please look at the (first) line", "a = b;", "{}()=;<>[]|\\/_:\"", ""] {
+            let plain = reads_like_words(&line.repeat(9));
+            assert_eq!(reads_like_words(&format!("{}é", line.repeat(9))), plain, "{line}");
         }
     }
 

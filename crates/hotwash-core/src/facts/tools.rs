@@ -205,6 +205,13 @@ fn least_distance(a: &[u8], b: &[u8]) -> usize {
     more.max(less) as usize
 }
 
+/// How many bytes both begin with.
+fn shared(a: &[u8], b: &[u8]) -> usize {
+    let ((words, _), (others, _)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let front = 8 * words.iter().zip(others).take_while(|(x, y)| x == y).count();
+    front + a[front..].iter().zip(&b[front..]).take_while(|(x, y)| x == y).count()
+}
+
 /// Whether the edit distance is under 20% of the longer one's length.
 fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
     let limit = a.len().max(b.len()).saturating_sub(1) / 5;
@@ -212,7 +219,7 @@ fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
         return false;
     }
     // What both begin and end with costs nothing; most retries differ in one spot.
-    let front = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let front = shared(a, b);
     let (a, b) = (&a[front..], &b[front..]);
     let back = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[..a.len() - back], &b[..b.len() - back]);

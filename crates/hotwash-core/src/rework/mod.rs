@@ -30,7 +30,7 @@ mod repository;
 mod rule;
 
 pub(crate) use acts::{Deed, deeds, may_act, refused};
-pub(crate) use changes::Changes;
+pub(crate) use changes::{Changes, Lines};
 pub use encoding::Unreadable;
 pub use fingerprint::{
     ACTS_KEPT, Act, Added, CommitId, FileChange, Fingerprint, LINES_KEPT, LineChange, Subject, What,

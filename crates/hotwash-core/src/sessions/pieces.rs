@@ -194,7 +194,7 @@ impl Part {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+    fn holds(&mut self, event: &Event<'_>) {
         let line = event.origin.id.0;
         match self.lines.last_mut() {
             Some((_, last)) if *last == line || *last + 1 == line => *last = line,
@@ -204,6 +204,19 @@ impl Part {
             event.kind,
             Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::Message(_) | Kind::Call(_) | Kind::Says(_)
         );
+    }
+
+    /// An event that nothing was said or done by.
+    fn bookkeeping(&mut self, event: &Event<'_>) {
+        self.holds(event);
+        self.ledger.bookkeeping(event);
+        if let Some(joint) = &mut self.joint {
+            joint.ledger.bookkeeping(event);
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        self.holds(event);
         if let Step::Ended { call: Some(call), status: Status::Ok, .. } = step {
             self.touched(call);
         }
@@ -310,6 +323,14 @@ impl Pieces {
 
     /// Looks at the next event.
     pub fn event(&mut self, event: &Event<'_>, topic: &dyn TopicJudge) {
+        if !event.kind.tells() {
+            // It is no part of a call and ends no piece. Most events are such.
+            self.current.bookkeeping(event);
+            if let Some(tentative) = self.tentative.as_deref_mut() {
+                tentative.after.bookkeeping(event);
+            }
+            return;
+        }
         let Pieces { whole, calls, ended, current, turn, tentative } = self;
         let mut cutter = Cutter { ended, current, turn, tentative };
         let whole = *whole;
