@@ -183,9 +183,12 @@ pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
     postcard::to_allocvec(pieces).unwrap_or_default()
 }
 
+/// Room for what most values are as JSON.
+const JSON_BYTES: usize = 512;
+
 /// As JSON. What is kept has no map but with words as keys, and nothing else makes this fail.
 pub(super) fn json(value: &impl Serialize) -> String {
-    let json = serde_json::to_string(value);
+    let json = hotwash_core::json::to_string(value, JSON_BYTES);
     debug_assert!(json.is_ok(), "{json:?}");
     json.unwrap_or_default()
 }
