@@ -7,7 +7,7 @@ use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
 use hotwash_core::facts::{Cited, Facts, Identity, Ledger};
 use hotwash_core::outcomes::summary::{Summary, Told};
 use hotwash_core::outcomes::{self};
-use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
+use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts, redact_known};
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::joining::runs;
 use hotwash_core::sessions::{Part, Piece, Session, SessionId, SessionKind, Timestamp};
@@ -144,7 +144,7 @@ pub(super) fn graded(
         kind,
         recorded: identity.session.unwrap_or_default().to_owned(),
         agent: identity.agent.map(str::to_owned),
-        project: redact(identity.cwd.unwrap_or_default(), setup.rules),
+        project: redact_known(identity.cwd.unwrap_or_default(), setup.rules),
         title: one_line(title, setup.rules),
         summary: redact(&paragraph, setup.rules),
         from: identity.from,
@@ -166,8 +166,9 @@ fn is_fresh(identity: &Identity<'_>, setup: &Setup<'_>) -> bool {
 
 /// Folds white space, then shortens: redacted text may be cut, raw text may not.
 fn one_line(text: Redacted<String>, rules: &Rules) -> Redacted<String> {
-    let folded = text.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = if folded == text.as_str() { text } else { redact(&folded, rules) };
+    let is_folded = text.as_str().split(' ').all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+    let line =
+        if is_folded { text } else { redact(&text.as_str().split_whitespace().collect::<Vec<_>>().join(" "), rules) };
     line.shorten(TITLE_CHARS)
 }
 
