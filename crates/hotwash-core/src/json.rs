@@ -47,19 +47,17 @@ fn needs_escapes(text: &[u8]) -> bool {
     }
 }
 
-/// Writes a whole number.
-fn number(mut number: u64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+/// Writes a whole number, three digits at a time. Most have no more.
+fn number(number: u64, out: &mut Vec<u8>) {
+    if number >= 1000 {
+        self::number(number / 1000, out);
     }
-    out.extend_from_slice(&digits[at..]);
+    let digit = |unit: u64| b'0' + (number / unit % 10) as u8;
+    match number {
+        0..10 => out.push(digit(1)),
+        10..100 => out.extend_from_slice(&[digit(10), digit(1)]),
+        _ => out.extend_from_slice(&[digit(100), digit(10), digit(1)]),
+    }
 }
 
 /// Separates what follows from what stands before it in the same list or object.
