@@ -164,17 +164,20 @@ fn sentence(line: &str) -> Option<Cow<'_, str>> {
     })
 }
 
-/// The first sentence of a line that can be told as it was written: ASCII words with one space between them, and no sign
-/// of Markdown.
+/// The first sentence of a line that can be told as it was written: words with one space between them, no sign of
+/// Markdown, and nothing beyond ASCII but Latin letters, dashes and quotes.
 fn as_it_stands(line: &str) -> Option<&str> {
     let mut before = b' ';
     for (at, byte) in line.bytes().enumerate() {
         match byte {
+            b'*' | b'`' => return None,
             b' ' if before == b' ' => return None,
             b' ' if ends_sentence(line.get(..at)?) => return line.get(..at),
-            b' '..=b'~' if byte != b'*' && byte != b'`' => before = byte,
+            b' '..=b'~' | 0xC3 | 0x80..=0xBF => {}
+            0xE2 if matches!(line.as_bytes().get(at + 1..at + 3), Some([0x80, 0x90..=0xA7])) => {}
             _ => return None,
         }
+        before = byte;
     }
     Some(line.strip_suffix(' ').unwrap_or(line))
 }
@@ -182,10 +185,15 @@ fn as_it_stands(line: &str) -> Option<&str> {
 /// The first sentence of any line.
 fn made_plain(line: &str) -> String {
     let mut sentence = String::with_capacity(line.len().min(QUOTE_CHARS));
+    let has_signs = memchr::memchr2(b'*', b'`', line.as_bytes()).is_some();
     let mut words = split_words(line).peekable();
     while let Some(word) = words.next() {
         let from = sentence.len();
-        push_plain(&mut sentence, word);
+        if has_signs {
+            push_plain(&mut sentence, word);
+        } else {
+            sentence.push_str(word);
+        }
         let wide = |(_, c): &(usize, char)| matches!(c, '。' | '！' | '？');
         if !word.is_ascii()
             && let Some((at, c)) = sentence.get(from..).and_then(|word| word.char_indices().find(wide))
@@ -214,7 +222,7 @@ const PLAN: &str = "Plan: ";
 /// Adds a word without the signs of Markdown.
 fn push_plain(words: &mut String, word: &str) {
     let mut rest = word;
-    while let Some(at) = memchr::memchr2(b'*', b'`', rest.as_bytes()) {
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'*' | b'`')) {
         let (plain, sign) = rest.split_at(at);
         words.push_str(plain);
         rest = if let Some(rest) = sign.strip_prefix("**") {
@@ -322,7 +330,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_told_as_it_stands_is_what_would_be_made_of_it(line in "(Plan: )?[a-c]{1,9}([a-c.!?: ]{1,3}[a-c`*é\t]{0,9}){0,6}") {
+        fn what_is_told_as_it_stands_is_what_would_be_made_of_it(line in "(Plan: )?[a-c]{1,9}([a-c.!?: ]{1,3}[a-c`*é—“”。\u{2009}\u{a0}\t]{0,2}[a-c]{0,9}){0,6}") {
             if let Some(sentence) = as_it_stands(&line) {
                 prop_assert_eq!(sentence, made_plain(&line));
             }
