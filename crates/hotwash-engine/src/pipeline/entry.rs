@@ -24,11 +24,12 @@ const TITLE_CHARS: usize = 120;
 pub(super) fn entry(
     mut file: FileState,
     known: Option<Role>,
-    transcript: &Transcript,
+    transcript: &mut Transcript,
     setup: &Setup<'_>,
 ) -> (Entry, Vec<Joined>) {
-    let parts: Vec<&Part> = transcript.pieces.parts().collect();
-    let finished: Vec<Finished> = parts.iter().map(|part| Finished::of(&part.ledger, setup)).collect();
+    let finished: Vec<Finished> =
+        transcript.pieces.parts_mut().map(|part| Finished::of(&mut part.ledger, setup)).collect();
+    let mut parts: Vec<&mut Part> = transcript.pieces.parts_mut().collect();
     if let Some((Finished { facts: last, .. }, part)) = finished.last().zip(parts.last())
         && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
         && is_fresh(&part.ledger.identity(), setup)
@@ -38,7 +39,7 @@ pub(super) fn entry(
     }
     let role = known.unwrap_or_else(|| {
         let pieces: Vec<(&Part, &Facts)> =
-            parts.iter().copied().zip(finished.iter().map(|finished| &finished.facts)).collect();
+            parts.iter().map(|part| &**part).zip(finished.iter().map(|finished| &finished.facts)).collect();
         role(file.path.as_ref(), &transcript.reading, &pieces)
     });
     let mut joined = Vec::new();
@@ -54,7 +55,7 @@ pub(super) fn entry(
             let next = pieces.get(at + 1);
             sessions.push(graded(kind, &pieces[at], next, &part.ledger, finished, setup));
         }
-        joined = within(&file, &parts, &pieces, setup);
+        joined = within(&file, &mut parts, &pieces, setup);
         if let Some(last) = sessions.last_mut() {
             last.session.open = true;
         }
@@ -65,7 +66,7 @@ pub(super) fn entry(
 }
 
 /// The sessions that pieces of one transcript make up, as if there were no others in their folder.
-fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<Joined> {
+fn within(file: &FileState, parts: &mut [&mut Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<Joined> {
     let one_folder = pieces.windows(2).all(|pair| pair[0].folder == pair[1].folder);
     if pieces.len() < 2 || !one_folder {
         return Vec::new();
@@ -99,9 +100,9 @@ pub(super) struct Finished {
 
 impl Finished {
     /// What comes of a ledger.
-    pub(super) fn of(ledger: &Ledger, setup: &Setup<'_>) -> Finished {
+    pub(super) fn of(ledger: &mut Ledger, setup: &Setup<'_>) -> Finished {
         let answer = ledger.last_answer();
-        Finished { facts: ledger.finish_as(setup.prices, answer.as_deref()), answer }
+        Finished { facts: ledger.hand_over(setup.prices, answer.as_deref()), answer }
     }
 }
 

@@ -454,7 +454,7 @@ impl Job<'_> {
         });
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
-        let (entry, joined) = entry(file, None, &transcript, setup);
+        let (entry, joined) = entry(file, None, &mut transcript, setup);
         drop(transcript);
         // Made here and not by the writer, who has the most to do.
         let rows = Entry { is_new: before.is_none(), ..entry }.into();
