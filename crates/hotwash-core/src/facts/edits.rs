@@ -106,8 +106,8 @@ impl Fold for Edits {
         }
     }
 
-    fn finish(&self) -> EditFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> EditFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.read_before_edit = (!facts.edit_calls_ok.is_empty())
             .then(|| facts.edits_without_prior_read.is_empty() && facts.edits_refused_unread.is_empty());
         let mut languages: Vec<_> = self.languages.iter().collect();

@@ -123,8 +123,8 @@ impl Fold for Goal {
         }
     }
 
-    fn finish(&self) -> GoalFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> GoalFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.repeated_edits.0 = self.edits.values().filter(|edits| edits.len() >= TRIES).cloned().collect();
         facts.repeated_edits.0.sort_unstable();
         facts.last_command = Cited(self.last_command.into_iter().collect());

@@ -50,8 +50,8 @@ pub trait Fold {
     type Facts;
     /// Looks at the next event and its part in the story of a call.
     fn event(&mut self, event: &Event<'_>, step: &Step<'_>);
-    /// The facts so far.
-    fn finish(&self) -> Self::Facts;
+    /// The facts so far. They are handed over, not copied: nothing can be added to them afterwards.
+    fn finish(&mut self) -> Self::Facts;
 }
 
 /// What a fold comes to: tokens need the price table, and what was checked needs the last words.
@@ -116,7 +116,7 @@ macro_rules! groups {
                 $(shown!($shown, self.$name.event(event, &Step::Aside));)*
             }
 
-            fn finish(&self, prices: &Prices, last: &LastWords<'_>) -> Facts {
+            fn finish(&mut self, prices: &Prices, last: &LastWords<'_>) -> Facts {
                 Facts { $($name: finished!($name, self, prices, last),)* }
             }
         }
@@ -209,12 +209,14 @@ impl Ledger {
 
     /// The facts so far.
     pub fn finish(&self, prices: &Prices) -> Facts {
-        self.finish_as(prices, self.last_answer().as_deref())
+        self.clone().hand_over(prices, self.last_answer().as_deref())
     }
 
-    /// [`Ledger::finish`] where the last answer is at hand.
-    pub fn finish_as(&self, prices: &Prices, last_answer: Option<&str>) -> Facts {
-        let last = LastWords::new(self.folds.transcript.last_recorded(), last_answer.unwrap_or_default());
+    /// [`Ledger::finish`] for a ledger that nothing is added to afterwards, where the last answer is at hand: the facts are
+    /// handed over, not copied. What else it tells stays, but for the last answer.
+    pub fn hand_over(&mut self, prices: &Prices, last_answer: Option<&str>) -> Facts {
+        let recorded = self.folds.transcript.take_last_recorded();
+        let last = LastWords::new(recorded.as_ref(), last_answer.unwrap_or_default());
         let mut facts = self.folds.finish(prices, &last);
         settle::settle(&mut facts, &last);
         if !facts.knows("cost_usd") {
@@ -244,15 +246,11 @@ impl Ledger {
         self.folds.transcript.last_answer()
     }
 
-    /// Keys of the API messages and prompts seen and of what names the session, sorted: copies of a transcript share
-    /// them.
-    pub fn keys(&self) -> Vec<Key> {
-        let mut keys = self.folds.tokens.message_keys();
-        keys.extend_from_slice(self.folds.transcript.prompt_keys());
-        keys.extend(self.folds.transcript.first());
-        keys.sort_unstable();
-        keys.dedup();
-        keys
+    /// Keys of the API messages and prompts seen and of what names the session, in no order: copies of a transcript
+    /// share them.
+    pub fn keys(&self) -> impl Iterator<Item = Key> {
+        let Folds { tokens, transcript, .. } = &self.folds;
+        tokens.message_keys().chain(transcript.prompt_keys().iter().copied()).chain(transcript.first())
     }
 
     /// What the session did to its repository, line by line.

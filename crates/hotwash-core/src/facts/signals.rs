@@ -230,8 +230,10 @@ impl Fold for Signals {
         }
     }
 
-    fn finish(&self) -> SignalFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> SignalFacts {
+        let mut facts = std::mem::take(&mut self.facts);
+        // How it opened is asked for apart.
+        self.facts.opening_reaction.clone_from(&facts.opening_reaction);
         let recent = |turn: usize| turn + LAST_TURNS > self.turn;
         let complaints = self.complaints.iter().filter(|complaint| recent(complaint.turn));
         facts.frustration_signals = Cited(complaints.map(|complaint| complaint.event).collect());

@@ -103,8 +103,8 @@ impl Fold for Tools {
         }
     }
 
-    fn finish(&self) -> ToolFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> ToolFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.calls_without_result = Cited(self.open.iter().map(|(_, id)| *id).collect());
         facts.retry_free_share = ratio(facts.tool_calls - facts.retries.count(), facts.tool_calls);
         facts

@@ -181,8 +181,8 @@ impl Fold for Verification {
     }
 
     /// Everything but the claim of the last turn, which `closed` adds.
-    fn finish(&self) -> VerificationFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> VerificationFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.bash_file_share = ratio(facts.bash_file_ops.count(), facts.file_operations);
         facts.verified = self.edited_source.then_some(self.state == State::Green);
         facts.ended_red = Cited(self.last_red.into_iter().collect());
@@ -192,7 +192,7 @@ impl Fold for Verification {
 
 impl Verification {
     /// The facts with what the last words claim.
-    pub(super) fn closed(&self, last: &LastWords<'_>) -> VerificationFacts {
+    pub(super) fn closed(&mut self, last: &LastWords<'_>) -> VerificationFacts {
         let mut facts = self.finish();
         if let Some((id, backed)) = self.claim(|words| last.claim(words)) {
             facts.claimed(id, backed);

@@ -14,6 +14,12 @@ pub fn redact_facts(mut facts: Facts, rules: &Rules) -> Arc<Redacted<Facts>> {
     Arc::new(Redacted(facts))
 }
 
+/// [`redact`] for a short text that comes again and again, such as a project's folder.
+pub fn redact_known(text: &str, rules: &Rules) -> Redacted<String> {
+    let mut vocabulary = rules.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
+    vocabulary.other(text, rules).unwrap_or_else(|| Redacted(text.to_owned()))
+}
+
 impl Redacted<Facts> {
     /// The facts of nothing, in which there is no word. Sessions that are listed without their facts share them.
     pub fn none() -> Arc<Redacted<Facts>> {

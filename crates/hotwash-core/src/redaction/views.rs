@@ -16,37 +16,34 @@ pub(super) struct Survey {
 
 pub(super) fn survey(text: &[u8]) -> Survey {
     let (blocks, rest) = text.as_chunks::<16>();
-    let (mut control, mut wide) = ([false; 16], [false; 16]);
-    let (mut percent, mut backslash) = ([false; 16], [false; 16]);
+    let mut marks = [0; 16];
     for block in blocks {
-        for (at, &b) in block.iter().enumerate() {
-            control[at] |= is_control(b);
-            wide[at] |= begins_invisible(b);
-            percent[at] |= b == b'%';
-            backslash[at] |= b == b'\\';
+        for (marks, &byte) in marks.iter_mut().zip(block) {
+            *marks |= mark(byte);
         }
     }
-    let marks = rest.iter().fold(0, |marks, &b| marks | MARKS[usize::from(b)]);
+    let marks = marks.into_iter().chain(rest.iter().map(|&byte| mark(byte))).fold(0, |all, marks| all | marks);
     Survey {
-        control: control.contains(&true) || marks & 1 != 0,
-        wide: wide.contains(&true) || marks & 8 != 0,
-        percent: percent.contains(&true) || marks & 2 != 0,
-        backslash: backslash.contains(&true) || marks & 4 != 0,
+        control: marks & CONTROL != 0,
+        wide: marks & WIDE != 0,
+        percent: marks & PERCENT != 0,
+        backslash: marks & BACKSLASH != 0,
     }
 }
 
-/// For each byte which disguise it may belong to, one bit each.
-static MARKS: [u8; 256] = {
-    let mut marks = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let b = byte as u8;
-        marks[byte] = is_control(b) as u8 | ((b == b'%') as u8) << 1 | ((b == b'\\') as u8) << 2;
-        marks[byte] |= (begins_invisible(b) as u8) << 3;
-        byte += 1;
-    }
-    marks
-};
+const CONTROL: u8 = 1;
+const PERCENT: u8 = 2;
+const BACKSLASH: u8 = 4;
+const WIDE: u8 = 8;
+
+/// Which disguise a byte may belong to, one bit each.
+fn mark(byte: u8) -> u8 {
+    let bit = |there: bool, bit: u8| if there { bit } else { 0 };
+    bit(is_control(byte), CONTROL)
+        | bit(byte == b'%', PERCENT)
+        | bit(byte == b'\\', BACKSLASH)
+        | bit(begins_invisible(byte), WIDE)
+}
 
 /// A decoded text and the way back.
 pub(super) struct View {
@@ -120,7 +117,7 @@ pub(super) fn without_invisible(text: &str, survey: Survey) -> Option<View> {
     while at < bytes.len() {
         let rest = bytes.get(at..).unwrap_or_default();
         let step = if survey.control {
-            rest.iter().position(|&b| MARKS[usize::from(b)] & 9 != 0)
+            rest.iter().position(|&byte| mark(byte) & (CONTROL | WIDE) != 0)
         } else {
             memchr::memchr3(0xc2, 0xe2, 0xef, rest)
         };
@@ -142,12 +139,12 @@ pub(super) fn without_invisible(text: &str, survey: Survey) -> Option<View> {
     any.then_some(view)
 }
 
-const fn is_control(byte: u8) -> bool {
+fn is_control(byte: u8) -> bool {
     matches!(byte, 0..=8 | 0x0b | 0x0c | 0x0e..=0x1f)
 }
 
 /// Whether an invisible character may begin with a byte. Dashes and quotes begin so, too.
-const fn begins_invisible(byte: u8) -> bool {
+fn begins_invisible(byte: u8) -> bool {
     matches!(byte, 0xc2 | 0xe2 | 0xef)
 }
 

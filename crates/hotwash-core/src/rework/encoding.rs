@@ -12,6 +12,12 @@ const VERSION: u8 = 1;
 
 /// For how many files room is made at once: a count that was changed may be any.
 const FILES_MADE_ROOM_FOR: usize = 64;
+/// Room for most lines.
+const LINE_BYTES: usize = 6;
+/// Room for most other things.
+const THING_BYTES: usize = 20;
+/// How many edits are remembered while lines are written, by the last bits of their events.
+const LATELY: usize = 64;
 
 /// Why bytes are no fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,19 +33,29 @@ pub enum Unreadable {
 impl Fingerprint {
     /// The bytes to keep.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Writer(vec![VERSION]);
+        let lines: usize = self.files.iter().map(|file| file.lines.len()).sum();
+        let mut out =
+            Writer(Vec::with_capacity(LINE_BYTES * lines + THING_BYTES * (self.files.len() + self.acts.len() + 2)));
+        out.0.push(VERSION);
         out.fixed(self.tree);
         out.number(self.cut.map_or(0, |cut| u64::from(cut.number()) + 1));
 
         // Where and when is said once for all lines of an edit.
-        let mut edits: Vec<(EventId, Timestamp)> = self.lines().map(|(_, change)| (change.event, change.at)).collect();
-        edits.sort_unstable();
-        edits.dedup();
+        let edits = self.edits();
         out.number(edits.len() as u64);
         let mut before = Place::default();
         for &(event, at) in &edits {
             out.place(&mut before, event, at);
         }
+        let mut lately = [((EventId(0), Timestamp(0)), None); LATELY];
+        let mut number_of = |edit: (EventId, Timestamp)| match &mut lately[edit.0.0 as usize % LATELY] {
+            (known, Some(number)) if *known == edit => *number,
+            slot => {
+                let number = edits.binary_search(&edit).unwrap_or_default() as u64;
+                *slot = (edit, Some(number));
+                number
+            }
+        };
         out.number(self.files.len() as u64);
         for FileChange { file, created, lines } in &self.files {
             out.fixed(file.0);
@@ -48,13 +64,12 @@ impl Fingerprint {
             for &LineChange { line, net, event, at } in lines {
                 out.number(u64::from(line.number().wrapping_sub(last)));
                 last = line.number();
-                let edit = edits.binary_search(&(event, at)).unwrap_or_default() as u64;
                 let amount = match net {
                     1 => 0,
                     -1 => 1,
                     _ => 2,
                 };
-                out.number(edit << 2 | amount);
+                out.number(number_of((event, at)) << 2 | amount);
                 if amount == 2 {
                     out.signed(i64::from(net));
                 }
@@ -65,6 +80,24 @@ impl Fingerprint {
             out.act(act, &mut before);
         }
         out.0
+    }
+
+    /// Where and when lines were changed, in order. There are many lines and few edits, so that most lines are of one
+    /// that was seen lately.
+    fn edits(&self) -> Vec<(EventId, Timestamp)> {
+        let mut lately = [None; LATELY];
+        let mut edits = Vec::new();
+        for (_, change) in self.lines() {
+            let edit = (change.event, change.at);
+            let slot = &mut lately[change.event.0 as usize % LATELY];
+            if *slot != Some(edit) {
+                *slot = Some(edit);
+                edits.push(edit);
+            }
+        }
+        edits.sort_unstable();
+        edits.dedup();
+        edits
     }
 
     /// Reads bytes that were kept. No bytes make it fail otherwise than by saying so.
@@ -330,7 +363,10 @@ pub(super) mod prism_rework {
 
     fn place() -> impl Strategy<Value = (EventId, Timestamp)> {
         let time = prop_oneof![any::<i64>(), 1_700_000_000_000i64..1_800_000_000_000];
-        (any::<u32>(), time).prop_map(|(event, at)| (EventId(event), Timestamp(at)))
+        let any = (any::<u32>(), time).prop_map(|(event, at)| (EventId(event), Timestamp(at)));
+        // Most lines share their edit with others, and some edits the last bits of their events.
+        let shared = (0u32..4, 0i64..2).prop_map(|(event, at)| (EventId(event * LATELY as u32 / 2), Timestamp(at)));
+        prop_oneof![any, shared]
     }
 
     fn fingerprint() -> impl Strategy<Value = Fingerprint> {

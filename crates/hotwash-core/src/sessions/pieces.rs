@@ -155,8 +155,8 @@ struct Joint {
 impl Part {
     /// The facts of this piece together with those before it, from the one with this number in the transcript on, if
     /// they were established.
-    pub fn joint(&self, first: usize) -> Option<&Ledger> {
-        self.joint.as_deref().filter(|joint| joint.first == first).map(|joint| &joint.ledger)
+    pub fn joint(&mut self, first: usize) -> Option<&mut Ledger> {
+        self.joint.as_deref_mut().filter(|joint| joint.first == first).map(|joint| &mut joint.ledger)
     }
 
     fn new(opened: Opening) -> Part {
@@ -353,9 +353,19 @@ impl Pieces {
         self.ended.iter().chain([&self.current])
     }
 
+    /// The same, for who has their facts handed over.
+    pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
+        self.ended.iter_mut().chain([&mut self.current])
+    }
+
     /// The facts of a transcript that is not cut, or of the last piece.
     pub fn ledger(&self) -> &Ledger {
         &self.current.ledger
+    }
+
+    /// The same, for who has them handed over.
+    pub fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.current.ledger
     }
 }
 

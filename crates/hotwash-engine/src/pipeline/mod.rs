@@ -460,7 +460,7 @@ impl Job<'_> {
         });
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
-        let entry = entry(file, None, before.is_none(), &transcript, setup);
+        let entry = entry(file, None, before.is_none(), &mut transcript, setup);
         drop(transcript);
         // Made here and not by the writer, who has the most to do.
         Ok(Done { rows: entry.into(), reading, archived, bytes, grown: resumes })

@@ -38,7 +38,7 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
             }
             let mut transcript = Transcript::default().by(Agent::of(path.as_ref())).knowing(&topics);
             if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_ok() {
-                let entry = entry(file, None, false, &transcript, setup);
+                let entry = entry(file, None, false, &mut transcript, setup);
                 if entry.pieces != held {
                     // Why it is cut may be all that is new.
                     let elsewhere =

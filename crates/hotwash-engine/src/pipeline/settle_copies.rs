@@ -49,7 +49,7 @@ fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Re
     let mut rows = Vec::new();
     for path in &copies {
         let Some(file) = store.file(path)? else { continue };
-        let mut entry = entry(file, Some(Role::Copy), false, &Transcript::default(), setup);
+        let mut entry = entry(file, Some(Role::Copy), false, &mut Transcript::default(), setup);
         if let Ok(at) = holders.binary_search_by(|holder| holder.path.cmp(path)) {
             entry.keys.clone_from(&holders[at].keys);
         }
@@ -123,7 +123,7 @@ fn settled<'h>(
         if let Some(archive) = setup.archive {
             archive.drop_state(&file.path, file.version);
         }
-        let mut entry = entry(file.clone(), role, false, &transcript, setup);
+        let mut entry = entry(file.clone(), role, false, &mut transcript, setup);
         entry.keys.clone_from(&holder.keys);
         rows.push(entry.into());
     }

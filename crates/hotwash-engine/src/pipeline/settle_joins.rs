@@ -141,7 +141,7 @@ fn replay(
         part.opened = part.opened.of_transcript(number);
         part.recorded = recorded.get(&number).cloned().unwrap_or_default();
     }
-    let finished = Finished::of(whole.ledger(), setup);
+    let finished = Finished::of(whole.ledger_mut(), setup);
     let last = &pieces[pieces.len() - 1];
     let next = last.holding.pieces.iter().skip_while(|piece| *piece != last.piece).nth(1);
     Ok(Some((graded(SessionKind::Main, pieces[0].piece, next, whole.ledger(), finished, setup), parts)))

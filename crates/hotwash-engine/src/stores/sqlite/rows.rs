@@ -2,7 +2,7 @@
 //! writer.
 
 use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
-use hotwash_core::outcomes::Outcome;
+use hotwash_core::outcomes::{Lack, Outcome};
 use hotwash_core::redaction::Redacted;
 use hotwash_core::rework::repository;
 use hotwash_core::scores::{Grade, Overall, Provenance, Reading};
@@ -66,10 +66,10 @@ pub(super) struct GradeRow {
 pub(super) struct OutcomeRow {
     pub(super) substance: bool,
     pub(super) intent: &'static str,
-    pub(super) status: String,
-    pub(super) goal: String,
-    pub(super) evidence: String,
-    pub(super) lack: Option<String>,
+    pub(super) status: &'static str,
+    pub(super) goal: &'static str,
+    pub(super) evidence: &'static str,
+    pub(super) lack: Option<&'static str>,
     pub(super) probability: Option<f64>,
     pub(super) detail: String,
 }
@@ -164,7 +164,13 @@ impl GradeRow {
         };
         let readings: Vec<(&str, &Reading)> =
             grade.scores.iter().map(|score| (score.dimension.as_str(), &score.reading)).collect();
-        Some(GradeRow { provenance, thousandths, tier, overall: json(&grade.overall), readings: json(&readings) })
+        Some(GradeRow {
+            provenance,
+            thousandths,
+            tier,
+            overall: json(&grade.overall),
+            readings: json_in(&readings, 2048),
+        })
     }
 }
 
@@ -173,12 +179,12 @@ impl OutcomeRow {
         OutcomeRow {
             substance: outcome.substance.passes(),
             intent: outcome.intended.intent.name(),
-            status: word(&outcome.status),
-            goal: word(&outcome.goal),
-            evidence: word(&outcome.evidence),
-            lack: outcome.lack.as_ref().map(word),
+            status: outcome.status.name(),
+            goal: outcome.goal.name(),
+            evidence: outcome.evidence.name(),
+            lack: outcome.lack.map(Lack::name),
             probability: outcome.probability,
-            detail: json(outcome),
+            detail: json_in(outcome, 512),
         }
     }
 }
@@ -188,16 +194,15 @@ pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
     postcard::to_allocvec(pieces).unwrap_or_default()
 }
 
-/// As JSON. What is kept has no map but with words as keys, and nothing else makes this fail.
+/// As JSON, short for the most part.
 pub(super) fn json(value: &impl Serialize) -> String {
-    let json = serde_json::to_string(value);
-    debug_assert!(json.is_ok(), "{json:?}");
-    json.unwrap_or_default()
+    json_in(value, 96)
 }
 
-/// The name of a plain enum's value, as it is serialised.
-fn word(value: &impl Serialize) -> String {
-    let mut word = json(value);
-    word.retain(|character| character != '"');
-    word
+/// As JSON that takes about so much room. What is kept has no map but with words as keys, and nothing else makes this
+/// fail.
+fn json_in(value: &impl Serialize, room: usize) -> String {
+    let json = hotwash_core::json::to_string(value, room);
+    debug_assert!(json.is_ok(), "{json:?}");
+    json.unwrap_or_default()
 }
