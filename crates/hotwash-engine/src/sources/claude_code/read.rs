@@ -5,7 +5,7 @@ pub use super::lines::{LONGEST_LINE, Window};
 use super::lines::{Line, Lines};
 use super::place::Memory;
 use super::record::{self, Record};
-use crate::sources::json::Cursor;
+use crate::sources::json::{Cursor, Malformed};
 use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
@@ -310,7 +310,7 @@ pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Ve
 }
 
 /// How many records are noted before they are told.
-const BATCH: usize = 16;
+const BATCH: usize = 8;
 
 /// Records that were noted and not told yet.
 ///
@@ -318,7 +318,14 @@ const BATCH: usize = 16;
 /// happened, but not for both. So some lines are noted, then all of them are told.
 #[derive(Default)]
 struct Batch<'b> {
-    records: Vec<(u32, Record<'b>)>,
+    noted: Vec<Noted<'b>>,
+}
+
+/// A record, and the line it stands in.
+#[derive(Default)]
+struct Noted<'b> {
+    line: u32,
+    record: Record<'b>,
 }
 
 impl<'b> Batch<'b> {
@@ -337,17 +344,10 @@ impl<'b> Batch<'b> {
             if objects == 0 {
                 reading.lines += 1;
             }
-            if self.records.len() >= BATCH {
+            if self.noted.len() >= BATCH {
                 self.tell(reading, seen, tell);
             }
-            self.records.reserve_exact(BATCH - self.records.len());
-            self.records.push((number, Record::default()));
-            let noted = match self.records.last_mut() {
-                Some((_, record)) if byte == b'{' => record::read(&mut cursor, record, memory).is_ok(),
-                _ => false,
-            };
-            if !noted {
-                self.records.pop();
+            if byte != b'{' || self.read(&mut cursor, number, memory).is_err() {
                 reading.malformed_lines += 1;
                 break;
             }
@@ -356,17 +356,32 @@ impl<'b> Batch<'b> {
         reading.glued_lines += u64::from(objects > 1);
     }
 
+    /// Notes an object, unless it is broken.
+    fn read(&mut self, cursor: &mut Cursor<'b>, line: u32, memory: &mut Memory) -> Result<(), Malformed> {
+        let before = self.noted.len();
+        self.noted.reserve_exact(BATCH - before.min(BATCH));
+        // Made where it will be: a record is large.
+        self.noted.resize_with(before + 1, Noted::default);
+        let noted = &mut self.noted[before];
+        noted.line = line;
+        let read = record::read(cursor, &mut noted.record, memory);
+        if read.is_err() {
+            self.noted.truncate(before);
+        }
+        read
+    }
+
     /// Tells the events of what was noted.
     fn tell(&mut self, reading: &mut Reading, seen: &mut KeySet<Key>, tell: &mut dyn FnMut(&Event<'_>)) {
-        for (number, record) in &self.records {
+        for Noted { line, record } in &self.noted {
             let key = (!record.uuid.is_empty()).then(|| Key::of(record.uuid));
             if key.is_none_or(|key| seen.insert(key)) {
-                decode::events(record, key, *number, tell);
+                decode::events(record, key, *line, tell);
             } else {
                 reading.duplicate_lines += 1;
             }
         }
-        self.records.clear();
+        self.noted.clear();
     }
 }
 
