@@ -2,10 +2,10 @@
 
 use super::entry::entry;
 use super::side_by_side::side_by_side;
-use super::{Setup, open_transcript};
+use super::{Ready, Setup, open_transcript};
 use crate::sources::claude_code::read::{Transcript, Window};
 use crate::sources::{Agent, claude_code, langfuse};
-use crate::stores::{Holder, Role, Rows, Store, StoreError};
+use crate::stores::{FileState, Holder, Role, Rows, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
@@ -20,6 +20,7 @@ pub(super) fn settle_copies(
     store: &mut Store,
     setup: &Setup<'_>,
     unsettled: &BTreeMap<String, i64>,
+    ready: &Ready,
 ) -> Result<BTreeSet<String>, StoreError> {
     let holders = store.holders()?;
     let topics = Arc::new(store.decisions()?);
@@ -30,7 +31,8 @@ pub(super) fn settle_copies(
         .filter(|group: &Vec<&Holder>| group.iter().any(|holder| unsettled.contains_key(&holder.path)))
         .collect();
     for groups in groups.chunks(GROUPS) {
-        let settled = side_by_side(store, setup.jobs, groups, |store, group| settled(store, setup, &topics, group))?;
+        let settled =
+            side_by_side(store, setup.jobs, groups, |store, group| settled(store, setup, &topics, group, ready))?;
         let (rows, moved): (Vec<Vec<Rows>>, Vec<Vec<&str>>) = settled.into_iter().unzip();
         let rows: Vec<Rows> = rows.into_iter().flatten().collect();
         store.put_own(&rows, &moved.concat())?;
@@ -68,6 +70,7 @@ fn settled<'h>(
     setup: &Setup<'_>,
     topics: &Arc<Decisions>,
     group: &[&'h Holder],
+    ready: &Ready,
 ) -> Result<(Vec<Rows>, Vec<&'h str>), StoreError> {
     let mut members = Vec::new();
     let mut unreadable = Vec::new();
@@ -91,6 +94,12 @@ fn settled<'h>(
     });
     let taken: KeySet<Key> = gone.iter().flat_map(|gone| gone.keys.iter().copied()).collect();
 
+    // Without a state to go on from: when one grows it is read as a whole, and its copies are settled again.
+    let drop_state = |file: &FileState| {
+        if let Some(archive) = setup.archive {
+            archive.drop_state(&file.path, file.version);
+        }
+    };
     let records: Vec<_> = members.iter().map(|(.., records)| records.clone()).collect();
     let mut rows = Vec::new();
     for (at, ((holder, file, records), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
@@ -102,6 +111,11 @@ fn settled<'h>(
             && let Ok(copied) = claude_code::read::copied(&mut *input, &taken)
         {
             foreign.extend(copied);
+        }
+        let is_as_read = foreign.is_empty() && !records.is_empty() && ready.new.contains(&file.path);
+        if is_as_read && holder.role.session().is_some() && store.owns_all(&file.path, file.version)? {
+            drop_state(file);
+            continue;
         }
         let Some(mut input) = open()? else { continue };
         let foreign: HashSet<Key> = foreign.into_iter().collect();
@@ -119,10 +133,7 @@ fn settled<'h>(
             continue;
         }
         let role = owns_nothing.then_some(Role::Copy);
-        // Without a state to go on from: when it grows it is read as a whole, and its copies are settled again.
-        if let Some(archive) = setup.archive {
-            archive.drop_state(&file.path, file.version);
-        }
+        drop_state(file);
         let mut entry = entry(file.clone(), role, false, &transcript, setup);
         entry.keys.clone_from(&holder.keys);
         rows.push(entry.into());
