@@ -81,7 +81,7 @@ fn settled<'h>(
             _ => open_transcript(store, setup.archive, &holder.path, file.version)?,
         };
         match input.map(|mut input| claude_code::read::records(Agent::of(holder.path.as_ref()), &mut *input)) {
-            Some(Ok(records)) => members.push((*holder, file, records)),
+            Some(Ok((records, reading))) => members.push((*holder, file, records, reading)),
             // A copy had nothing of its own before, so there is nothing to be lost with it.
             _ if holder.role == Role::Copy => {}
             _ => unreadable.push(*holder),
@@ -100,9 +100,11 @@ fn settled<'h>(
             archive.drop_state(&file.path, file.version);
         }
     };
-    let records: Vec<_> = members.iter().map(|(.., records)| records.clone()).collect();
+    let records: Vec<_> = members.iter().map(|(_, _, records, _)| records.clone()).collect();
     let mut rows = Vec::new();
-    for (at, ((holder, file, records), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
+    for (at, ((holder, file, records, reading), mut foreign)) in
+        members.iter().zip(copies::foreign(&records)).enumerate()
+    {
         let agent = Agent::of(file.path.as_ref());
         let open = || open_transcript(store, setup.archive, &file.path, file.version);
         if !taken.is_empty()
@@ -117,11 +119,10 @@ fn settled<'h>(
             drop_state(file);
             continue;
         }
-        let Some(mut input) = open()? else { continue };
         let foreign: HashSet<Key> = foreign.into_iter().collect();
         let owns_nothing = if records.is_empty() {
             // Its records have no ids: it can only be a copy as a whole.
-            let whole = |(other, (member, ..)): (usize, &(&Holder, _, _))| {
+            let whole = |(other, (member, ..)): (usize, &(&Holder, _, _, _))| {
                 other != at && within(&holder.keys, member) && (member.keys.len() > holder.keys.len() || other < at)
             };
             members.iter().enumerate().any(whole)
@@ -129,8 +130,14 @@ fn settled<'h>(
             records.iter().all(|(key, _)| foreign.contains(key))
         };
         let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent).knowing(topics);
-        if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
-            continue;
+        if owns_nothing && !records.is_empty() && agent == Agent::ClaudeCode {
+            // There is nothing to read in it but what it says of itself.
+            transcript.reading = *reading;
+        } else {
+            let Some(mut input) = open()? else { continue };
+            if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
+                continue;
+            }
         }
         let role = owns_nothing.then_some(Role::Copy);
         drop_state(file);

@@ -228,8 +228,10 @@ pub fn lines(
     Ok(())
 }
 
-/// The records of a transcript that have an id, in order, with their times.
-pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<copies::Records> {
+/// The records of a transcript that have an id, in order, with their times. Also what reading has to say about a
+/// transcript of Claude Code of which all of these are another's.
+pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Records, Reading)> {
+    let mut reading = Reading::default();
     if agent != Agent::ClaudeCode {
         let mut records = copies::Records::new();
         lines(agent, input, &mut Window::default(), &[(1, u32::MAX)], &mut |event| {
@@ -239,7 +241,7 @@ pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<copies::Records
                 records.push((key, event.origin.at));
             }
         })?;
-        return Ok(records);
+        return Ok((records, reading));
     }
     let mut window = Window::default();
     let mut lines = Lines::new(&mut window);
@@ -247,16 +249,29 @@ pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<copies::Records
     loop {
         match lines.next(input)? {
             Line::Whole(line) | Line::Last(line) => {
-                let (mut cursor, mut record) = (Cursor::new(line), Record::default());
-                while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record, &mut memory).is_ok() {
+                let (mut cursor, mut objects) = (Cursor::new(line), 0);
+                reading.lines += u64::from(cursor.peek().is_some());
+                while let Some(byte) = cursor.peek() {
+                    let mut record = Record::default();
+                    if byte != b'{' || record::read(&mut cursor, &mut record, &mut memory).is_err() {
+                        reading.malformed_lines += 1;
+                        break;
+                    }
+                    objects += 1;
                     if !record.uuid.is_empty() {
                         records.push((Key::of(record.uuid), Timestamp::parse(record.timestamp.raw())));
                     }
-                    record = Record::default();
                 }
+                reading.glued_lines += u64::from(objects > 1);
             }
-            Line::TooLong(_) => {}
-            Line::End => return Ok(records),
+            Line::TooLong(_) => {
+                reading.lines += 1;
+                reading.oversized_lines += 1;
+            }
+            Line::End => {
+                reading.duplicate_lines = records.len() as u64;
+                return Ok((records, reading));
+            }
         }
     }
 }
@@ -467,6 +482,19 @@ mod tests {
                 Line::TooLong(length) => seen.push(format!("({length})")),
                 Line::End => return seen,
             }
+        }
+    }
+
+    #[test]
+    fn a_copy_is_counted_as_one_that_is_read_without_its_records() {
+        let text = "{\"uuid\":\"a\",\"type\":\"user\"}\n\n  \t\r\n\x0c\n{\"type\":\"x\"}{\"uuid\":\"b\"}\nnonsense\n\
+            {\"uuid\":\"c\"} {\"uuid\"\n{\"uuid\":\"a\"}\n[]\n{\"uuid\":\"d\"}";
+        for length in (0..=text.len()).filter(|length| text.is_char_boundary(*length)) {
+            let input = &text.as_bytes()[..length];
+            let (records, reading) = super::records(Agent::ClaudeCode, &mut &*input).unwrap();
+            let mut transcript = Transcript::without(records.iter().map(|(key, _)| *key).collect());
+            transcript.read(&mut &*input, &mut Window::default(), |_| {}).unwrap();
+            assert_eq!(reading, transcript.reading, "{length}");
         }
     }
 
