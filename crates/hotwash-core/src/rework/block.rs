@@ -217,7 +217,9 @@ impl Block {
             return history;
         }
         let mut watched = Filter::for_so_many(slots.len());
-        slots.iter().for_each(|slot| watched.add(slot.added.line.number()));
+        for slot in slots {
+            watched.add(slot.added.line.number());
+        }
         for (rank, print) in self.prints() {
             for FileChange { file, lines, .. } in &print.files {
                 for &LineChange { line, net, event, at } in lines {
