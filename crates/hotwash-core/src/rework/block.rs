@@ -6,7 +6,7 @@
 use super::commits::Commits;
 use super::fate::{self, Done, Hit, fate};
 use super::filter::Filter;
-use super::fingerprint::{Added, Fingerprint, LineChange, What};
+use super::fingerprint::{Added, FileChange, Fingerprint, LineChange, What};
 use super::lines::Line;
 use super::repository::FileKey;
 use super::rule::{Revert, Rework, Settings, Taken};
@@ -136,8 +136,10 @@ impl Block {
         let mut removed = Filter::for_so_many(lines.sum());
         let (mut files, mut trees) = (Vec::new(), Vec::new());
         for (_, print) in self.prints() {
-            for (file, change) in print.lines().filter(|(_, change)| change.net < 0) {
-                removed.add(place(file, change));
+            for file in &print.files {
+                for change in file.lines.iter().filter(|change| change.net < 0) {
+                    removed.add(place(file.file, change));
+                }
             }
             for act in &print.acts {
                 match act.what {
@@ -215,14 +217,17 @@ impl Block {
             return history;
         }
         let mut watched = Filter::for_so_many(slots.len());
-        slots.iter().for_each(|slot| watched.add(slot.added.line.number()));
+        for slot in slots {
+            watched.add(slot.added.line.number());
+        }
         for (rank, print) in self.prints() {
-            for (file, change) in print.lines() {
-                if watched.may_have(change.line.number())
-                    && slots.binary_search_by_key(&change.line, |slot| slot.added.line).is_ok()
-                {
-                    let done = Done::Changed(file, change.net);
-                    history.push((change.line, Hit { rank, at: change.at, event: change.event, done }));
+            for FileChange { file, lines, .. } in &print.files {
+                for &LineChange { line, net, event, at } in lines {
+                    if watched.may_have(line.number())
+                        && slots.binary_search_by_key(&line, |slot| slot.added.line).is_ok()
+                    {
+                        history.push((line, Hit { rank, at, event, done: Done::Changed(*file, net) }));
+                    }
                 }
             }
         }

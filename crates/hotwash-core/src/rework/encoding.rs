@@ -265,14 +265,16 @@ impl Reader<'_> {
             let word = u64::from_le_bytes(*bytes);
             let ends = !word & HIGHS;
             if ends != 0 {
-                let length = ends.trailing_zeros() / 8 + 1;
-                let word = word & (u64::MAX >> (64 - 8 * length)) & !HIGHS;
+                let bits = ends.trailing_zeros() + 1;
+                let word = word << (64 - bits) >> (64 - bits);
+                // The last one is never empty-handed.
+                let is_whole = word >> (bits - 8) != 0;
                 // Two and two bytes are moved together, then four and four, then eight.
                 let word = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
                 let word = (word & 0x0000_3fff_0000_3fff) | (word & 0x3fff_0000_3fff_0000) >> 2;
                 let number = (word & 0x0fff_ffff) | (word & 0x0fff_ffff_0000_0000) >> 4;
-                self.0 = self.0.get(length as usize..)?;
-                return (length == 1 || number >> (7 * (length - 1)) != 0).then_some(number);
+                self.0 = self.0.get(bits as usize / 8..)?;
+                return is_whole.then_some(number);
             }
         }
         self.number_by_bytes()

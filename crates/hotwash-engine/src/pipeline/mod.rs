@@ -29,7 +29,7 @@ use hotwash_core::sessions::SessionId;
 use hotwash_core::sessions::topic::Decisions;
 use open::{still_begins_so, tail};
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -108,7 +108,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     }
     if jobs.is_empty() {
         // An earlier run may have been interrupted before it came to this.
-        settle(store, setup, &Ready::new())?;
+        settle(store, setup, &Ready::default())?;
         return Ok(ingested);
     }
     // The longest first, so that no core is left with it at the end; the others as they are found, which is about
@@ -149,8 +149,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     Ok(ingested)
 }
 
-/// Reads transcripts, many at a time, and keeps what comes of them. Gives the sessions of several pieces that were
-/// established on the way.
+/// Reads transcripts, many at a time, and keeps what comes of them. Gives what was established on the way.
 fn read(
     jobs: &[Job<'_>],
     store: &mut Store,
@@ -158,7 +157,7 @@ fn read(
     ingested: &mut Ingested,
     log: &mut Log<'_>,
 ) -> Result<Ready, StoreError> {
-    let mut ready = Ready::new();
+    let mut ready = Ready::default();
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::sync_channel(WAITING);
@@ -258,8 +257,14 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
     Ok(jobs)
 }
 
-/// Sessions of several pieces that were established while reading, by their ids.
-type Ready = HashMap<SessionId, JoinedRows>;
+/// What was established while reading, so that settling need not read it again.
+#[derive(Default)]
+struct Ready {
+    /// Sessions of several pieces, by their ids.
+    joined: HashMap<SessionId, JoinedRows>,
+    /// Transcripts of which nothing was known before: they were read as a whole, and as if all in them were theirs.
+    new: HashSet<String>,
+}
 
 /// What the store knows of a file.
 #[derive(Clone)]
@@ -278,7 +283,7 @@ fn settle(store: &mut Store, setup: &Setup<'_>, ready: &Ready) -> Result<(), Sto
     if unsettled.is_empty() {
         return Ok(());
     }
-    let others = settle_copies::settle_copies(store, setup, &unsettled)?;
+    let others = settle_copies::settle_copies(store, setup, &unsettled, ready)?;
     let changed = unsettled.keys().chain(&others).map(String::as_str).collect();
     let holdings = store.holdings()?;
     settle_joins::settle_joins(store, setup, &holdings, &changed, &others, ready)?;
@@ -345,7 +350,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Puts it, and keeps the sessions of several pieces as ready.
+    /// Puts it, and notes what of it is ready.
     fn put(
         &mut self,
         store: &mut Store,
@@ -362,8 +367,12 @@ impl Batch {
             ingested.unarchived.push((archive.folder().display().to_string(), why));
         }
         self.archived.clear();
-        let joined = self.rows.drain(..).flat_map(|rows| rows.joined);
-        ready.extend(joined.map(|joined| (joined.session.id.clone(), joined)));
+        for rows in self.rows.drain(..) {
+            if rows.is_new {
+                ready.new.insert(rows.file.path);
+            }
+            ready.joined.extend(rows.joined.into_iter().map(|joined| (joined.session.id.clone(), joined)));
+        }
         Ok(())
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn settle_joins(
             let of_run: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
             let ids: Vec<SessionId> = of_run.iter().map(|placed| placed.piece.id()).collect();
             let known = before.get(&ids[0].0).filter(|parts| parts.iter().map(|part| &part.id).eq(&ids));
-            let ready = ready.get(&ids[0]).filter(|ready| is_same(&ready.parts, &of_run));
+            let ready = ready.joined.get(&ids[0]).filter(|ready| is_same(&ready.parts, &of_run));
             let is_put = ready.is_some_and(|ready| {
                 ready.is_put && known == Some(&ready.parts) && !others.contains(&of_run[0].holding.path)
             });

@@ -34,6 +34,10 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// A line over the limit.
+    const OVERSIZED: Reading =
+        Reading { lines: 1, malformed_lines: 0, glued_lines: 0, duplicate_lines: 0, oversized_lines: 1 };
+
     /// Adds another's counts.
     pub fn add(&mut self, other: &Reading) {
         self.each(other, |mine, others| *mine += others);
@@ -189,8 +193,7 @@ impl Transcript {
                     Line::TooLong(length) => {
                         ended += length;
                         self.line += 1;
-                        self.reading.lines += 1;
-                        self.reading.oversized_lines += 1;
+                        self.reading.add(&Reading::OVERSIZED);
                     }
                     // By itself in its chunk, so everything before it was told.
                     Line::Last(line) => {
@@ -247,8 +250,10 @@ pub fn lines(
     Ok(())
 }
 
-/// The records of a transcript that have an id, in order, with their times.
-pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<copies::Records> {
+/// The records of a transcript that have an id, in order, with their times. Also what reading has to say about a
+/// transcript of Claude Code of which all of these are another's.
+pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Records, Reading)> {
+    let mut reading = Reading::default();
     if agent != Agent::ClaudeCode {
         let mut records = copies::Records::new();
         lines(agent, input, &mut Window::default(), &[(1, u32::MAX)], &mut |event| {
@@ -258,24 +263,29 @@ pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<copies::Records
                 records.push((key, event.origin.at));
             }
         })?;
-        return Ok(records);
+        return Ok((records, reading));
     }
     let mut window = Window::default();
     let mut lines = Lines::new(&mut window);
     let (mut records, mut memory) = (Vec::new(), Memory::default());
     while let Some(chunk) = lines.chunk(input)? {
         for line in chunk {
-            let (Line::Whole(line) | Line::Last(line)) = line else { continue };
-            let (mut cursor, mut record) = (Cursor::new(line), Record::default());
-            while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record, &mut memory).is_ok() {
+            let (Line::Whole(line) | Line::Last(line)) = line else {
+                reading.add(&Reading::OVERSIZED);
+                continue;
+            };
+            objects(line, &mut reading, |cursor, _| {
+                let mut record = Record::default();
+                record::read(cursor, &mut record, &mut memory)?;
                 if !record.uuid.is_empty() {
                     records.push((Key::of(record.uuid), Timestamp::parse(record.timestamp.raw())));
                 }
-                record = Record::default();
-            }
+                Ok(())
+            });
         }
     }
-    Ok(records)
+    reading.duplicate_lines = records.len() as u64;
+    Ok((records, reading))
 }
 
 /// The ids of the records at the beginning of a transcript that are another's, of which only the keys of its messages
@@ -309,6 +319,25 @@ pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Ve
     Ok(ids)
 }
 
+/// Reads a line: a run of objects, as a rule one. Counts what is wrong with it.
+#[inline]
+fn objects<'b>(
+    line: &'b [u8],
+    reading: &mut Reading,
+    mut read: impl FnMut(&mut Cursor<'b>, &mut Reading) -> Result<(), Malformed>,
+) {
+    let (mut cursor, mut objects) = (Cursor::new(line), 0);
+    while let Some(byte) = cursor.peek() {
+        reading.lines += u64::from(objects == 0);
+        if byte != b'{' || read(&mut cursor, reading).is_err() {
+            reading.malformed_lines += 1;
+            break;
+        }
+        objects += 1;
+    }
+    reading.glued_lines += u64::from(objects > 1);
+}
+
 /// How many records are noted before they are told.
 const BATCH: usize = 8;
 
@@ -329,7 +358,7 @@ struct Noted<'b> {
 }
 
 impl<'b> Batch<'b> {
-    /// Notes a line: a run of objects, as a rule one.
+    /// Notes a line.
     fn note(
         &mut self,
         line: &'b [u8],
@@ -339,21 +368,12 @@ impl<'b> Batch<'b> {
         memory: &mut Memory,
         tell: &mut dyn FnMut(&Event<'_>),
     ) {
-        let (mut cursor, mut objects) = (Cursor::new(line), 0);
-        while let Some(byte) = cursor.peek() {
-            if objects == 0 {
-                reading.lines += 1;
-            }
+        objects(line, reading, |cursor, reading| {
             if self.noted.len() >= BATCH {
                 self.tell(reading, seen, tell);
             }
-            if byte != b'{' || self.read(&mut cursor, number, memory).is_err() {
-                reading.malformed_lines += 1;
-                break;
-            }
-            objects += 1;
-        }
-        reading.glued_lines += u64::from(objects > 1);
+            self.read(cursor, number, memory)
+        });
     }
 
     /// Notes an object, unless it is broken.

@@ -102,6 +102,22 @@ impl Store {
         })
     }
 
+    /// Whether all sessions that begin in a transcript are kept as its own, and none as that of another that holds it too.
+    pub fn owns_all(&self, path: &str, version: u32) -> Result<bool> {
+        self.read(|connection| {
+            let begin: Option<u64> = connection
+                .prepare_cached("SELECT sessions FROM files WHERE path = ?1 AND version = ?2")?
+                .query_row(params![path, version], |row| row.get::<_, i64>(0).map(|begin| begin as u64))
+                .optional()?;
+            let mut own = connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1 AND path = ?2")?;
+            let mut kept = 0;
+            for piece in held(connection, path, version)? {
+                kept += u64::from(own.exists([&piece.id().0, path])?);
+            }
+            Ok(begin == Some(kept))
+        })
+    }
+
     /// The ids under which agents recorded sessions in transcripts whose paths do not end like this, and the paths that
     /// do and hold a session of one of these ids.
     pub fn recorded_besides(&self, ending: &str) -> Result<(HashSet<String>, Vec<String>)> {

@@ -111,13 +111,14 @@ impl Store {
     /// Nothing is open any more about these transcripts, unless they were put again since they were marked so.
     pub fn settled(&mut self, marks: &BTreeMap<String, i64>) -> Result<()> {
         self.write(|transaction| {
-            let mut statement = transaction.prepare_cached("SELECT path, mark FROM unsettled")?;
-            let (mut rows, mut others) = (statement.query([])?, 0);
+            let mut statement = transaction.prepare_cached("SELECT path, mark FROM unsettled ORDER BY path")?;
+            let (mut rows, mut known, mut all) = (statement.query([])?, marks.iter(), true);
             while let Some(row) = rows.next()? {
-                others += u64::from(marks.get(row.get_ref(0)?.as_str()?) != Some(&row.get(1)?));
+                let (path, mark): (_, i64) = (row.get_ref(0)?.as_str()?, row.get(1)?);
+                all &= known.next().is_some_and(|known| (known.0.as_str(), *known.1) == (path, mark));
             }
             drop(rows);
-            if others == 0 {
+            if all {
                 // All at once costs next to nothing.
                 return transaction.prepare_cached("DELETE FROM unsettled")?.execute([]).map(drop);
             }

@@ -13,9 +13,11 @@ use std::sync::Arc;
 /// The rows of a transcript.
 #[derive(Debug)]
 pub struct Rows {
-    pub(super) file: FileState,
+    /// The file.
+    pub file: FileState,
     pub(super) role: Role,
-    pub(super) is_new: bool,
+    /// Nothing of it was known before.
+    pub is_new: bool,
     pub(super) reading: String,
     /// None where it has nothing that others could have too.
     pub(super) holding: Option<HoldingRow>,
