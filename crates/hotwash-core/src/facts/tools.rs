@@ -223,6 +223,10 @@ fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (&a[front..], &b[front..]);
     let back = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[..a.len() - back], &b[..b.len() - back]);
+    // No distance is more than the longer one's length.
+    if a.len().max(b.len()) <= limit {
+        return true;
+    }
     if a.len() > limit && least_distance(a, b) > limit {
         return false;
     }
