@@ -222,20 +222,20 @@ fn points_back(prompt: &str) -> bool {
         "eso", "esto", "otra", "mismo", "isso", "isto", "mesmo", "novo",
     ];
     const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
-    static BACKWARDS_PLAIN: Heads<{ BACKWARDS.len() }> = Heads::of(BACKWARDS);
+    static BACKWARDS_HEADS: Heads<{ BACKWARDS.len() }> = Heads::of(BACKWARDS);
     let separates = |c: char| !c.is_alphanumeric() && c != '\'';
     let head = prompt.get(..POINTING_CHARS).unwrap_or(prompt);
     if head.is_ascii() {
         // Most are, and then nothing has to be copied.
         let first = head.split(separates).find(|word| !word.is_empty());
         return first.is_none_or(|first| OPENINGS.iter().any(|opening| opening.eq_ignore_ascii_case(first)))
-            || holds(head.as_bytes(), &BACKWARDS_PLAIN);
+            || holds(head.as_bytes(), &BACKWARDS_HEADS);
     }
     let end = prompt.char_indices().nth(POINTING_CHARS).map_or(prompt.len(), |(end, _)| end);
     let head = prompt.get(..end).unwrap_or_default().to_lowercase();
     let mut words = head.split(separates).filter(|word| !word.is_empty());
     words.clone().next().is_none_or(|first| OPENINGS.contains(&first))
-        || words.any(|word| BACKWARDS.contains(&word))
+        || words.any(|word| BACKWARDS_HEADS.contain_word(word))
         || UNSPACED.iter().any(|mark| head.contains(mark))
 }
 
@@ -262,6 +262,11 @@ impl<const MANY: usize> Heads<MANY> {
     const fn place(head: u64) -> (usize, u64) {
         let hash = head.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
         (hash as usize / 64, 1 << (hash % 64))
+    }
+
+    /// Whether a word in lower case is one of them.
+    fn contain_word(&self, word: &str) -> bool {
+        word.len() <= HEAD && self.contain(head(word.as_bytes()))
     }
 
     fn contain(&self, head: u64) -> bool {
