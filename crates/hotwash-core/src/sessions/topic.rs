@@ -10,7 +10,7 @@
 
 use super::Key;
 use crate::facts::calls::KeyMap;
-use crate::words::{HEAD, each_run, head, head_len};
+use crate::words::{HEAD, each_run, head, head_len, is_alphanumeric};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -223,7 +223,7 @@ fn points_back(prompt: &str) -> bool {
     ];
     const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
     static BACKWARDS_HEADS: Heads<{ BACKWARDS.len() }> = Heads::of(BACKWARDS);
-    let separates = |c: char| !c.is_alphanumeric() && c != '\'';
+    let separates = |c: char| !is_alphanumeric(c) && c != '\'';
     let head = prompt.get(..POINTING_CHARS).unwrap_or(prompt);
     if head.is_ascii() {
         // Most are, and then nothing has to be copied.
@@ -312,7 +312,7 @@ fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
 }
 
 fn for_each_word_of_any_script(text: &str, tell: &mut dyn FnMut(u64)) {
-    for word in text.split(|c: char| !c.is_alphanumeric()) {
+    for word in text.split(|c: char| !is_alphanumeric(c)) {
         if word.chars().any(|c| c >= '\u{2E80}') {
             let characters: Vec<char> = word.chars().collect();
             for pair in characters.windows(2) {
