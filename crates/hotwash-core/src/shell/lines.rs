@@ -255,6 +255,7 @@ pub(super) struct Holds {
 
 /// Tells at a glance that a line says nothing, as most do, and is never wrong about that.
 pub(super) struct Glance<'o> {
+    kind: RunKind,
     phrases: &'static Phrases,
     holds: Holds,
     /// The places of the words of which a line that counts something has one.
@@ -285,7 +286,7 @@ impl<'o> Glance<'o> {
                 (&LINTS, LINTS.inside(output, counts), counted)
             }
         };
-        Glance { phrases, holds: Holds { phrases: holds, counts: false }, counted }
+        Glance { kind, phrases, holds: Holds { phrases: holds, counts: false }, counted }
     }
 
     /// What the bare line at this place of the output may hold, or nothing where it says nothing. Lines are asked for in
@@ -312,7 +313,11 @@ impl<'o> Glance<'o> {
         let hash = Beginnings::hash(*first);
         let Phrases { fails_at_start, passes_at_start, .. } = self.phrases;
         let begins = |beginnings: &Beginnings| beginnings.begin_by(hash, line);
-        begins(&BREAKS) || begins(&BESIDE) || begins(fails_at_start) || begins(passes_at_start) || has_position(line)
+        begins(&BREAKS)
+            || begins(&BESIDE)
+            || begins(fails_at_start)
+            || begins(passes_at_start)
+            || self.kind != RunKind::Test && has_position(line)
     }
 }
 
