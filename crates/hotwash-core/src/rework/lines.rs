@@ -107,8 +107,7 @@ fn marks(block: &[u8; BLOCK + COPY], escaped: bool) -> (u64, u64) {
     for (n, chunk) in chunks.iter().take(BLOCK / 16).enumerate() {
         let bytes = u8x16::new(*chunk);
         let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        let (blank, stop) =
-            if escaped { (is(b' '), is(b'\\')) } else { (is(b' ') | is(b'\t') | is(b'\r'), is(b'\n')) };
+        let (blank, stop) = if escaped { (is(b' '), is(b'\\')) } else { (is(b' ') | is(b'\t') | is(b'\r'), is(b'\n')) };
         blanks |= u64::from(blank.to_bitmask()) << (16 * n);
         stops |= u64::from(stop.to_bitmask()) << (16 * n);
     }
