@@ -61,14 +61,14 @@ fn strip_escapes(output: &str) -> String {
 /// TAP has no summary: every point of the plan must be there and be ok.
 #[derive(Default)]
 pub(super) struct Tap {
-    /// The first plan counts, also where it cannot be read.
-    plan: Option<Option<usize>>,
+    /// The first plan counts; one that cannot be read is none.
+    plan: Option<usize>,
     ok: usize,
 }
 
 impl Tap {
     pub(super) fn complete(&self) -> bool {
-        self.plan.flatten().is_some_and(|plan| plan > 0 && self.ok >= plan)
+        self.plan.is_some_and(|plan| plan > 0 && self.ok >= plan)
     }
 
     fn read(&mut self, line: &str) -> Says {
@@ -80,7 +80,7 @@ impl Tap {
         if line.strip_prefix("ok ").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit())) {
             self.ok += 1;
         } else if let Some(plan) = line.strip_prefix("1..") {
-            self.plan.get_or_insert(plan.split(' ').next().and_then(|plan| plan.parse().ok()));
+            self.plan.get_or_insert(plan.split(' ').next().and_then(|plan| plan.parse().ok()).unwrap_or(0));
         }
         Says::Nothing
     }
