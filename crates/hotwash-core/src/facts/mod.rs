@@ -54,6 +54,7 @@ pub trait Fold {
     /// Looks at the next event and its part in the story of a call.
     fn event(&mut self, event: &Event<'_>, step: &Step<'_>);
     /// The same where other ledgers look at the event too.
+    #[inline]
     fn shared<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, _: &Shared<'e>) {
         self.event(event, step);
     }
