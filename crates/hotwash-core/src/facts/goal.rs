@@ -209,9 +209,11 @@ mod tests {
         }
         let named = "e1 Bash  python a.py\n e2 error os.Type_Error: boom";
         assert!(!facts_of(named).goal.ended_on_crash.is_empty());
-        for innocent in
-            ["e1 Bash  grep x a.rs\n e2 error Exit code 1", "e1 Bash  ./a\n e2 error the Error: x", "e1 Bash  rg Error: src\n e2 ok src/a.rs: Error: x"]
-        {
+        for innocent in [
+            "e1 Bash  grep x a.rs\n e2 error Exit code 1",
+            "e1 Bash  ./a\n e2 error the Error: x",
+            "e1 Bash  rg Error: src\n e2 ok src/a.rs: Error: x",
+        ] {
             assert!(facts_of(innocent).goal.ended_on_crash.is_empty(), "{innocent}");
         }
     }

@@ -28,7 +28,8 @@ pub mod value;
 pub mod verification;
 
 pub use calls::{OpenCall, Status, Step};
-use claims::LastWords;
+use claims::{Claim, LastWords};
+use heard::Heard;
 pub use signals::SignalFacts;
 pub use tokens::{Cost, Tokens};
 pub use transcript::{Identity, Words};
@@ -36,8 +37,10 @@ pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
 
 use crate::prices::Prices;
 use crate::rework::Fingerprint;
-use crate::sessions::{Event, Key};
+use crate::sessions::{Event, EventId, Key};
 use serde::{Deserialize, Serialize};
+use speech::Speech;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -50,8 +53,22 @@ pub trait Fold {
     type Facts;
     /// Looks at the next event and its part in the story of a call.
     fn event(&mut self, event: &Event<'_>, step: &Step<'_>);
+    /// The same where other ledgers look at the event too.
+    #[inline]
+    fn shared<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, _: &Shared<'e>) {
+        self.event(event, step);
+    }
     /// The facts so far. They are handed over, not copied: nothing can be added to them afterwards.
     fn finish(&mut self) -> Self::Facts;
+}
+
+/// What is worked out of an event once, for all ledgers that look at it.
+#[derive(Debug, Default)]
+pub struct Shared<'e> {
+    /// What a prompt says.
+    heard: OnceCell<(Speech<'e>, Heard)>,
+    /// What the closing words of the turn that a prompt ends claim, with their event.
+    claimed: OnceCell<(EventId, Option<Claim>)>,
 }
 
 /// What a fold comes to: tokens need the price table, and what was checked needs the last words.
@@ -108,8 +125,8 @@ macro_rules! groups {
         }
 
         impl Folds {
-            fn told(&mut self, event: &Event<'_>, step: &Step<'_>) {
-                $(self.$name.event(event, step);)*
+            fn told<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
+                $(self.$name.shared(event, step, shared);)*
             }
 
             fn bookkeeping(&mut self, event: &Event<'_>) {
@@ -189,12 +206,8 @@ pub struct Ledger {
 
 impl Ledger {
     /// Looks at the next event and its part in the story of a call.
-    pub fn step(&mut self, event: &Event<'_>, step: &Step<'_>) {
-        if event.kind.tells() {
-            self.folds.told(event, step);
-        } else {
-            self.bookkeeping(event);
-        }
+    pub(crate) fn step<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
+        self.folds.told(event, step, shared);
     }
 
     /// Looks at an event that nothing was said or done by.

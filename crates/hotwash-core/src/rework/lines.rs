@@ -107,8 +107,7 @@ fn marks(block: &[u8; BLOCK + COPY], escaped: bool) -> (u64, u64) {
     for (n, chunk) in chunks.iter().take(BLOCK / 16).enumerate() {
         let bytes = u8x16::new(*chunk);
         let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        let (blank, stop) =
-            if escaped { (is(b' '), is(b'\\')) } else { (is(b' ') | is(b'\t') | is(b'\r'), is(b'\n')) };
+        let (blank, stop) = if escaped { (is(b' '), is(b'\\')) } else { (is(b' ') | is(b'\t') | is(b'\r'), is(b'\n')) };
         blanks |= u64::from(blank.to_bitmask()) << (16 * n);
         stops |= u64::from(stop.to_bitmask()) << (16 * n);
     }
@@ -180,7 +179,7 @@ impl Hasher {
             kept &= kept.wrapping_add(kept & kept.wrapping_neg());
         }
         if self.length > BLOCK {
-            self.fold();
+            self.shift();
         }
     }
 
@@ -190,13 +189,13 @@ impl Hasher {
             self.rest[self.length..self.length + bytes.len()].copy_from_slice(bytes);
             self.length += bytes.len();
             if self.length > BLOCK {
-                self.fold();
+                self.shift();
             }
         }
     }
 
-    /// Hashes what makes whole words.
-    fn fold(&mut self) {
+    /// Hashes what makes whole words, and says where the rest begins.
+    fn words(&mut self) -> usize {
         let (words, rest) = self.rest[..self.length].as_chunks();
         for word in words {
             let word = u64::from_le_bytes(*word);
@@ -205,16 +204,22 @@ impl Hasher {
             }
             self.state = fold(self.state ^ word);
         }
-        let whole = self.length - rest.len();
+        self.length - rest.len()
+    }
+
+    /// Makes room for another block.
+    fn shift(&mut self) {
+        let whole = self.words();
         self.rest.copy_within(whole..self.length, 0);
         self.length -= whole;
     }
 
     /// The hash of the line, if it says something. Another line begins.
     fn finish(&mut self) -> Option<Line> {
-        self.fold();
-        let last = self.rest[..self.length].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        let says = self.says + letters(last) >= SAYS;
+        let whole = self.words();
+        let last = self.rest[whole..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        let last = last & ((1 << (8 * (self.length - whole))) - 1);
+        let says = self.says >= SAYS || self.says + letters(last) >= SAYS;
         let state = std::mem::replace(&mut self.state, Self::START);
         (self.says, self.length) = (0, 0);
         says.then(|| Line((fold(state ^ last) >> 33) as u32))

@@ -13,7 +13,7 @@ use super::joining::{GAP_MS, is_enough};
 use super::topic::{Known, Question, TopicJudge, Vocabulary};
 use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp, Tool};
 use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
-use crate::facts::{Identity, Ledger, text_hash};
+use crate::facts::{Identity, Ledger, Shared, text_hash};
 use crate::shell::{self, Commit};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
@@ -215,7 +215,7 @@ impl Part {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+    fn event<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
         self.holds(event);
         if let Step::Ended { call: Some(call), status: Status::Ok, .. } = step {
             self.touched(call);
@@ -223,9 +223,9 @@ impl Part {
         if let Kind::Prompt(prompt) = &event.kind {
             self.vocabulary.learn(prompt.words);
         }
-        self.ledger.step(event, step);
+        self.ledger.step(event, step, shared);
         if let Some(joint) = &mut self.joint {
-            joint.ledger.step(event, step);
+            joint.ledger.step(event, step, shared);
         }
     }
 
@@ -338,9 +338,10 @@ impl Pieces {
             if !whole {
                 cutter.before(event, topic);
             }
-            cutter.current.event(event, step);
+            let shared = Shared::default();
+            cutter.current.event(event, step, &shared);
             if let Some(tentative) = cutter.tentative.as_deref_mut() {
-                tentative.after.event(event, step);
+                tentative.after.event(event, step, &shared);
             }
             if !whole {
                 cutter.after(event, step);

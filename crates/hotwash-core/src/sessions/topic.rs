@@ -10,7 +10,7 @@
 
 use super::Key;
 use crate::facts::calls::KeyMap;
-use crate::words::{HEAD, each_run, head, head_len};
+use crate::words::{HEAD, each_run, head, head_len, is_alphanumeric};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -44,7 +44,9 @@ impl Hasher for Mixed {
         self.0
     }
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
     }
     fn write_u64(&mut self, number: u64) {
         self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
@@ -222,20 +224,20 @@ fn points_back(prompt: &str) -> bool {
         "eso", "esto", "otra", "mismo", "isso", "isto", "mesmo", "novo",
     ];
     const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
-    static BACKWARDS_PLAIN: Heads<{ BACKWARDS.len() }> = Heads::of(BACKWARDS);
-    let separates = |c: char| !c.is_alphanumeric() && c != '\'';
+    static BACKWARDS_HEADS: Heads<{ BACKWARDS.len() }> = Heads::of(BACKWARDS);
+    let separates = |c: char| !is_alphanumeric(c) && c != '\'';
     let head = prompt.get(..POINTING_CHARS).unwrap_or(prompt);
     if head.is_ascii() {
         // Most are, and then nothing has to be copied.
         let first = head.split(separates).find(|word| !word.is_empty());
         return first.is_none_or(|first| OPENINGS.iter().any(|opening| opening.eq_ignore_ascii_case(first)))
-            || holds(head.as_bytes(), &BACKWARDS_PLAIN);
+            || holds(head.as_bytes(), &BACKWARDS_HEADS);
     }
     let end = prompt.char_indices().nth(POINTING_CHARS).map_or(prompt.len(), |(end, _)| end);
     let head = prompt.get(..end).unwrap_or_default().to_lowercase();
     let mut words = head.split(separates).filter(|word| !word.is_empty());
     words.clone().next().is_none_or(|first| OPENINGS.contains(&first))
-        || words.any(|word| BACKWARDS.contains(&word))
+        || words.any(|word| BACKWARDS_HEADS.contain_word(word))
         || UNSPACED.iter().any(|mark| head.contains(mark))
 }
 
@@ -262,6 +264,11 @@ impl<const MANY: usize> Heads<MANY> {
     const fn place(head: u64) -> (usize, u64) {
         let hash = head.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
         (hash as usize / 64, 1 << (hash % 64))
+    }
+
+    /// Whether a word in lower case is one of them.
+    fn contain_word(&self, word: &str) -> bool {
+        word.len() <= HEAD && self.contain(head(word.as_bytes()))
     }
 
     fn contain(&self, head: u64) -> bool {
@@ -307,7 +314,7 @@ fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
 }
 
 fn for_each_word_of_any_script(text: &str, tell: &mut dyn FnMut(u64)) {
-    for word in text.split(|c: char| !c.is_alphanumeric()) {
+    for word in text.split(|c: char| !is_alphanumeric(c)) {
         if word.chars().any(|c| c >= '\u{2E80}') {
             let characters: Vec<char> = word.chars().collect();
             for pair in characters.windows(2) {

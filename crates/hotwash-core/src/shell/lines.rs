@@ -61,14 +61,14 @@ fn strip_escapes(output: &str) -> String {
 /// TAP has no summary: every point of the plan must be there and be ok.
 #[derive(Default)]
 pub(super) struct Tap {
-    /// The first plan counts, also where it cannot be read.
-    plan: Option<Option<usize>>,
+    /// The first plan counts; one that cannot be read is none.
+    plan: Option<usize>,
     ok: usize,
 }
 
 impl Tap {
     pub(super) fn complete(&self) -> bool {
-        self.plan.flatten().is_some_and(|plan| plan > 0 && self.ok >= plan)
+        self.plan.is_some_and(|plan| plan > 0 && self.ok >= plan)
     }
 
     fn read(&mut self, line: &str) -> Says {
@@ -80,7 +80,7 @@ impl Tap {
         if line.strip_prefix("ok ").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit())) {
             self.ok += 1;
         } else if let Some(plan) = line.strip_prefix("1..") {
-            self.plan.get_or_insert(plan.split(' ').next().and_then(|plan| plan.parse().ok()));
+            self.plan.get_or_insert(plan.split(' ').next().and_then(|plan| plan.parse().ok()).unwrap_or(0));
         }
         Says::Nothing
     }
@@ -136,37 +136,42 @@ impl Needles {
     }
 }
 
-/// Beginnings of lines. Most lines have none of them, which a bit tells sooner than all the phrases.
+/// Beginnings of lines. Most lines have none of them, which their first four bytes tell.
 struct Beginnings {
     phrases: &'static [&'static str],
-    bits: [u64; 4],
+    /// For each hash of four bytes where the phrases that begin so are in the list: from the first to behind the last.
+    places: [(u8, u8); 256],
 }
 
 impl Beginnings {
     const fn of(phrases: &'static [&'static str]) -> Self {
-        let mut bits = [0; 4];
+        let mut places = [(0, 0); 256];
         let mut at = 0;
         while at < phrases.len() {
             let [a, b, c, d, ..] = *phrases[at].as_bytes() else { panic!("a beginning has four bytes at least") };
-            let (word, bit) = Self::place([a, b, c, d]);
-            bits[word] |= bit;
+            let place = &mut places[Self::hash([a, b, c, d])];
+            if place.1 == 0 {
+                place.0 = at as u8;
+            }
             at += 1;
+            place.1 = at as u8;
         }
-        Beginnings { phrases, bits }
+        Beginnings { phrases, places }
     }
 
-    /// Where the bit for the first four bytes is.
-    const fn place(first: [u8; 4]) -> (usize, u64) {
-        let hash = u32::from_le_bytes(first).wrapping_mul(0x9E37_79B1) >> 24;
-        (hash as usize / 64, 1 << (hash % 64))
+    const fn hash(first: [u8; 4]) -> usize {
+        (u32::from_le_bytes(first).wrapping_mul(0x9E37_79B1) >> 24) as usize
     }
 
     /// Whether a line begins with one of them.
     fn begin(&self, line: &str) -> bool {
-        let Some(first) = line.as_bytes().first_chunk() else { return false };
-        let (word, bit) = Self::place(*first);
-        let begins = |phrase: &&str| phrase.as_bytes().first_chunk() == Some(first) && line.starts_with(phrase);
-        self.bits[word] & bit != 0 && self.phrases.iter().any(begins)
+        line.as_bytes().first_chunk().is_some_and(|first| self.begin_by(Self::hash(*first), line))
+    }
+
+    /// The same where the hash is known.
+    fn begin_by(&self, hash: usize, line: &str) -> bool {
+        let (from, to) = self.places[hash % self.places.len()];
+        from < to && self.phrases[usize::from(from)..usize::from(to)].iter().any(|phrase| line.starts_with(phrase))
     }
 }
 
@@ -250,6 +255,7 @@ pub(super) struct Holds {
 
 /// Tells at a glance that a line says nothing, as most do, and is never wrong about that.
 pub(super) struct Glance<'o> {
+    kind: RunKind,
     phrases: &'static Phrases,
     holds: Holds,
     /// The places of the words of which a line that counts something has one.
@@ -280,7 +286,7 @@ impl<'o> Glance<'o> {
                 (&LINTS, LINTS.inside(output, counts), counted)
             }
         };
-        Glance { phrases, holds: Holds { phrases: holds, counts: false }, counted }
+        Glance { kind, phrases, holds: Holds { phrases: holds, counts: false }, counted }
     }
 
     /// What the bare line at this place of the output may hold, or nothing where it says nothing. Lines are asked for in
@@ -303,10 +309,15 @@ impl<'o> Glance<'o> {
         if let [b'[', ..] | [b'1', b'.', ..] | [b'o', b'k', ..] | [b'I', b'n', ..] | [.., b']'] = bytes {
             return true;
         }
+        let Some(first) = bytes.first_chunk() else { return !bytes.is_empty() };
+        let hash = Beginnings::hash(*first);
         let Phrases { fails_at_start, passes_at_start, .. } = self.phrases;
-        bytes.len() < 4
-            || [&BREAKS, &BESIDE, fails_at_start, passes_at_start].into_iter().any(|phrases| phrases.begin(line))
-            || has_position(line)
+        let begins = |beginnings: &Beginnings| beginnings.begin_by(hash, line);
+        begins(&BREAKS)
+            || begins(&BESIDE)
+            || begins(fails_at_start)
+            || begins(passes_at_start)
+            || self.kind != RunKind::Test && has_position(line)
     }
 }
 

@@ -6,7 +6,7 @@
 //! Whether the client ran the command at all, or sent it to the background, is for the caller to know: that is
 //! [`Exit::Unknown`].
 
-use memchr::memchr_iter;
+use memchr::memchr;
 
 use super::lines::{self, Says};
 use super::runs::{Run, RunKind};
@@ -56,10 +56,11 @@ fn read(kind: RunKind, output: &str) -> RunResult {
     let output = lines::undecorated(output);
     let mut glance = lines::Glance::of(kind, &output);
     let mut from = 0;
-    for to in memchr_iter(b'\n', output.as_bytes()).chain([output.len()]) {
-        let line = lines::bare(output.get(from..to).unwrap_or_default());
-        let holds = glance.at(line, from..to);
-        from = to + 1;
+    while let Some(rest) = output.get(from..).filter(|rest| !rest.is_empty()) {
+        let length = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let line = lines::bare(rest.get(..length).unwrap_or_default());
+        let holds = glance.at(line, from..from + length);
+        from += length + 1;
         let Some(holds) = holds else { continue };
         let (task, line) = lines::task_and_text(line);
         if line.is_empty() {
