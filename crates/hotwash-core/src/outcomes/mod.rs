@@ -250,13 +250,13 @@ mod tests {
 
     #[test]
     fn names_are_what_is_serialised() {
+        use JudgeStatus::{Failed, NoGoal, Ok, Skipped, Undecided};
+        use Lack::{BrokeOff, Complaint, Error, GivenUp, LeftOpen, Loop};
+        use Lack::{NoRun, NoTest, NoWord, NotAccepted, NothingChanged, Red};
         are_serialised_so(&[Goal::Complete, Goal::Failed, Goal::Undecided], Goal::name);
         are_serialised_so(&[Evidence::Explicit, Evidence::Silent], Evidence::name);
-        use JudgeStatus::{Failed, NoGoal, Ok, Skipped, Undecided};
         are_serialised_so(&[Ok, NoGoal, Undecided, Failed, Skipped], JudgeStatus::name);
-        use Lack::{BrokeOff, Complaint, Error, GivenUp, LeftOpen, Loop};
         are_serialised_so(&[BrokeOff, Complaint, Error, GivenUp, LeftOpen, Loop], Lack::name);
-        use Lack::{NoRun, NoTest, NoWord, NotAccepted, NothingChanged, Red};
         are_serialised_so(&[NoRun, NoTest, NoWord, NotAccepted, NothingChanged, Red], Lack::name);
     }
 }

@@ -4,8 +4,9 @@
 //! are undone only on the lines that have any; the other lines are read as they stand.
 
 use std::ops::Range;
+use wide::u8x16;
 
-/// Which disguises a text may wear. One vector-friendly pass tells, and most texts wear none.
+/// Which disguises a text may wear. One pass in blocks tells, and most texts wear none.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Survey {
     pub(super) control: bool,
@@ -14,35 +15,38 @@ pub(super) struct Survey {
     pub(super) backslash: bool,
 }
 
-pub(super) fn survey(text: &[u8]) -> Survey {
-    let (blocks, rest) = text.as_chunks::<16>();
-    let mut marks = [0; 16];
-    for block in blocks {
-        for (marks, &byte) in marks.iter_mut().zip(block) {
-            *marks |= mark(byte);
+impl Survey {
+    /// Looks at the byte at a place.
+    fn note(&mut self, text: &[u8], at: usize) {
+        match text.get(at) {
+            Some(b'%') => self.percent = true,
+            Some(b'\\') => self.backslash = true,
+            Some(&byte) if is_control(byte) => self.control = true,
+            // Dashes and quotes begin like invisible characters.
+            Some(&byte) if begins_invisible(byte) => self.wide |= invisible_at(text, at) > 0,
+            _ => {}
         }
-    }
-    let marks = marks.into_iter().chain(rest.iter().map(|&byte| mark(byte))).fold(0, |all, marks| all | marks);
-    Survey {
-        control: marks & CONTROL != 0,
-        wide: marks & WIDE != 0,
-        percent: marks & PERCENT != 0,
-        backslash: marks & BACKSLASH != 0,
     }
 }
 
-const CONTROL: u8 = 1;
-const PERCENT: u8 = 2;
-const BACKSLASH: u8 = 4;
-const WIDE: u8 = 8;
-
-/// Which disguise a byte may belong to, one bit each.
-fn mark(byte: u8) -> u8 {
-    let bit = |there: bool, bit: u8| if there { bit } else { 0 };
-    bit(is_control(byte), CONTROL)
-        | bit(byte == b'%', PERCENT)
-        | bit(byte == b'\\', BACKSLASH)
-        | bit(begins_invisible(byte), WIDE)
+pub(super) fn survey(text: &[u8]) -> Survey {
+    let mut survey = Survey::default();
+    let (blocks, rest) = text.as_chunks();
+    for (number, block) in blocks.iter().enumerate() {
+        let bytes = u8x16::new(*block);
+        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+        let low = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
+        let invisible = is(0xc2) | is(0xe2) | is(0xef);
+        let mut there = (low | is(b'%') | is(b'\\') | invisible).to_bitmask();
+        while there != 0 {
+            survey.note(text, number * block.len() + there.trailing_zeros() as usize);
+            there &= there - 1;
+        }
+    }
+    for at in text.len() - rest.len()..text.len() {
+        survey.note(text, at);
+    }
+    survey
 }
 
 /// A decoded text and the way back.
@@ -117,7 +121,7 @@ pub(super) fn without_invisible(text: &str, survey: Survey) -> Option<View> {
     while at < bytes.len() {
         let rest = bytes.get(at..).unwrap_or_default();
         let step = if survey.control {
-            rest.iter().position(|&byte| mark(byte) & (CONTROL | WIDE) != 0)
+            rest.iter().position(|&byte| is_control(byte) || begins_invisible(byte))
         } else {
             memchr::memchr3(0xc2, 0xe2, 0xef, rest)
         };
@@ -143,7 +147,7 @@ fn is_control(byte: u8) -> bool {
     matches!(byte, 0..=8 | 0x0b | 0x0c | 0x0e..=0x1f)
 }
 
-/// Whether an invisible character may begin with a byte. Dashes and quotes begin so, too.
+/// Whether an invisible character may begin with a byte.
 fn begins_invisible(byte: u8) -> bool {
     matches!(byte, 0xc2 | 0xe2 | 0xef)
 }
@@ -244,4 +248,23 @@ fn backslash_escape(rest: &[u8]) -> Option<(char, usize)> {
 
 fn hex(byte: u8) -> Option<u32> {
     char::from(byte).to_digit(16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_survey_tells_what_a_look_at_every_byte_tells(
+            text in "([a-z ]{0,20}[\n\t%\\\\\u{1}\u{1b}\u{7f}—“”é\u{a0}\u{ad}\u{200b}\u{feff}中\u{2063}]?){0,6}"
+        ) {
+            let Survey { control, wide, percent, backslash } = survey(text.as_bytes());
+            prop_assert_eq!(control, text.bytes().any(is_control));
+            prop_assert_eq!(wide, text.contains(['\u{ad}', '\u{200b}', '\u{2063}', '\u{feff}']));
+            prop_assert_eq!(percent, text.contains('%'));
+            prop_assert_eq!(backslash, text.contains('\\'));
+        }
+    }
 }
