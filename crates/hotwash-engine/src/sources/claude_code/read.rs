@@ -339,7 +339,7 @@ fn objects<'b>(
 }
 
 /// How many records are noted before they are told.
-const BATCH: usize = 8;
+const BATCH: usize = 32;
 
 /// Records that were noted and not told yet.
 ///
