@@ -1,7 +1,7 @@
 //! Writes JSON as [`serde_json`] does, byte for byte, in a fraction of the time: for what every session is kept as.
 //!
 //! Names of fields are written as they stand, and a text is looked at sixteen bytes at a time for what must be escaped.
-//! Rare things, such as a text with a quote in it, are left to [`serde_json`].
+//! Rare things, such as a text with a quote in it, are left to [`serde_json`]. Its own `RawValue` is not known here.
 
 use serde::Serialize;
 use serde::ser::{self, Error as _, Serializer};
@@ -69,6 +69,7 @@ fn separate(out: &mut Vec<u8>) {
 
 /// Writes the name of a field, which holds nothing to escape, after those before it.
 fn name(name: &'static str, out: &mut Vec<u8>) {
+    debug_assert!(!needs_escapes(name.as_bytes()), "{name}");
     separate(out);
     out.push(b'"');
     out.extend_from_slice(name.as_bytes());
@@ -306,7 +307,16 @@ impl ser::SerializeMap for Inside<'_> {
         separate(self.out);
         let at = self.out.len();
         key.serialize(Json(self.out))?;
-        if self.out.get(at) == Some(&b'"') { Ok(()) } else { Err(Error::custom("a key that is no text")) }
+        match self.out.get(at) {
+            Some(b'"') => Ok(()),
+            // A number or a flag becomes a text.
+            Some(b'0'..=b'9' | b'-' | b't' | b'f') => {
+                self.out.insert(at, b'"');
+                self.out.push(b'"');
+                Ok(())
+            }
+            _ => Err(Error::custom("a key that is no text")),
+        }
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
@@ -340,6 +350,8 @@ mod tests {
         #[serde(skip_serializing_if = "Option::is_none")]
         absent: Option<bool>,
         map: BTreeMap<&'w str, (u64, f32, char)>,
+        flags: BTreeMap<bool, i8>,
+        numbers: BTreeMap<i64, ()>,
         nothing: (),
         bytes: &'w [u8],
     }
@@ -358,6 +370,8 @@ mod tests {
                 shapes: vec![Shape::Struct { name: name.clone(), more }, Shape::Struct { name: String::new(), more: vec![] }],
                 absent: yes.then_some(yes),
                 map: [(name.as_str(), (count, 0.1, '"')), ("", (count % 1000, 1.0, 'a'))].into(),
+                flags: [(yes, -1)].into(),
+                numbers: [(signed, ()), (0, ())].into(),
                 nothing: (),
                 bytes: &[0, 255],
             };
@@ -366,7 +380,8 @@ mod tests {
     }
 
     #[test]
-    fn a_key_must_be_a_text() {
+    fn a_key_must_be_a_text_or_become_one() {
+        assert!(to_string(&BTreeMap::from([(None::<u8>, 1)]), 0).is_err());
         assert!(to_string(&BTreeMap::from([(vec![1], 1)]), 0).is_err());
     }
 }

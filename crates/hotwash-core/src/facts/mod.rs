@@ -220,7 +220,7 @@ impl Ledger {
         self.folds.parallel.end();
     }
 
-    /// The facts so far.
+    /// The facts so far. The ledger is copied for it, because more may come.
     pub fn finish(&self, prices: &Prices) -> Facts {
         self.clone().hand_over(prices, self.last_answer().as_deref())
     }

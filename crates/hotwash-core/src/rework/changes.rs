@@ -51,8 +51,9 @@ impl Touch {
     const REMOVED: u64 = 1;
     const CREATED: u64 = 2;
 
-    fn new(line: Line, edit: u32, how: u64) -> Touch {
-        Touch(u64::from(line.number()) << 33 | u64::from(edit) << 2 | how)
+    /// By the first edit.
+    fn new(line: Line, how: u64) -> Touch {
+        Touch(u64::from(line.number()) << 33 | how)
     }
     /// The same by another edit than the first.
     fn by(self, edit: u32) -> Touch {
@@ -110,13 +111,13 @@ impl Lines {
             };
             *added += 1 - how;
             *removed += how;
-            touches.extend(line_behind_sign(*line).map(|line| Touch::new(line, 0, how)));
+            touches.extend(line_behind_sign(*line).map(|line| Touch::new(line, how)));
         }
         let patched = touches.len();
         if let Some(content) = change.created {
             each_line(content, |line| {
                 *added += 1;
-                touches.extend(line.map(|line| Touch::new(line, 0, Touch::CREATED)));
+                touches.extend(line.map(|line| Touch::new(line, Touch::CREATED)));
             });
         }
         lines.patched = patched;

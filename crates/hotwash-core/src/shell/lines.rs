@@ -145,6 +145,7 @@ struct Beginnings {
 
 impl Beginnings {
     const fn of(phrases: &'static [&'static str]) -> Self {
+        assert!(phrases.len() < 256, "a place is a byte");
         let mut places = [(0, 0); 256];
         let mut at = 0;
         while at < phrases.len() {
