@@ -18,7 +18,7 @@ use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::stores::{Archived, Disk, FileState, JoinedRows, Role, Rows, Stamp, Store, StoreError};
+use crate::stores::{Archived, Disk, FileState, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError};
 use entry::entry;
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
@@ -29,7 +29,7 @@ use hotwash_core::sessions::SessionId;
 use hotwash_core::sessions::topic::Decisions;
 use open::{still_begins_so, tail};
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -108,7 +108,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     }
     if jobs.is_empty() {
         // An earlier run may have been interrupted before it came to this.
-        settle(store, setup, &Ready::default())?;
+        settle(store, setup, Ready::default())?;
         return Ok(ingested);
     }
     // The longest first, so that no core is left with it at the end; the others as they are found, which is about
@@ -137,7 +137,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             let paths: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
             store.mark_uncut(&paths)?;
         }
-        settle(store, setup, &ready)
+        settle(store, setup, ready)
     });
     let waits = store.with_waiting();
     done?;
@@ -263,7 +263,8 @@ struct Ready {
     /// Sessions of several pieces, by their ids.
     joined: HashMap<SessionId, JoinedRows>,
     /// Transcripts of which nothing was known before: they were read as a whole, and as if all in them were theirs.
-    new: HashSet<String>,
+    /// Each has its mark in the store, which is another one if somebody has put it again since.
+    new: HashMap<String, i64>,
 }
 
 /// What the store knows of a file.
@@ -277,16 +278,17 @@ enum Before {
 
 /// Finds out whose the events are that several transcripts hold, and which pieces belong together, where something that
 /// was put may have changed it.
-fn settle(store: &mut Store, setup: &Setup<'_>, ready: &Ready) -> Result<(), StoreError> {
+fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), StoreError> {
     recut::read_again(store, setup)?;
     let unsettled = store.unsettled()?;
     if unsettled.is_empty() {
         return Ok(());
     }
-    let others = settle_copies::settle_copies(store, setup, &unsettled, ready)?;
+    ready.new.retain(|path, mark| unsettled.get(path) == Some(mark));
+    let others = settle_copies::settle_copies(store, setup, &unsettled, &ready)?;
     let changed = unsettled.keys().chain(&others).map(String::as_str).collect();
     let holdings = store.holdings()?;
-    settle_joins::settle_joins(store, setup, &holdings, &changed, &others, ready)?;
+    settle_joins::settle_joins(store, setup, &holdings, &changed, &others, &ready)?;
     settle_rework::settle_rework(store, setup.jobs, &holdings, &changed)?;
     store.settled(&unsettled)
 }
@@ -358,7 +360,7 @@ impl Batch {
         ingested: &mut Ingested,
         ready: &mut Ready,
     ) -> Result<(), StoreError> {
-        let forgotten = store.put_rows(&self.rows, &self.archived)?;
+        let Put { forgotten, mark } = store.put_rows(&self.rows, &self.archived)?;
         if let Some(archive) = setup.archive
             && !forgotten.is_empty()
             && let Err(error) = archive.forget(&forgotten)
@@ -369,7 +371,7 @@ impl Batch {
         self.archived.clear();
         for rows in self.rows.drain(..) {
             if rows.is_new {
-                ready.new.insert(rows.file.path);
+                ready.new.insert(rows.file.path, mark);
             }
             ready.joined.extend(rows.joined.into_iter().map(|joined| (joined.session.id.clone(), joined)));
         }

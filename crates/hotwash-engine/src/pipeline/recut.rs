@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Brings all sessions in line with what is known of prompts. Says how many transcripts were cut elsewhere.
 pub fn recut(store: &mut Store, setup: &Setup<'_>) -> Result<u64, StoreError> {
     let changed = read_again(store, setup)?;
-    settle(store, setup, &Ready::default())?;
+    settle(store, setup, Ready::default())?;
     Ok(changed)
 }
 

@@ -114,7 +114,7 @@ fn settled<'h>(
         {
             foreign.extend(copied);
         }
-        let is_as_read = foreign.is_empty() && !records.is_empty() && ready.new.contains(&file.path);
+        let is_as_read = foreign.is_empty() && !records.is_empty() && ready.new.contains_key(&file.path);
         if is_as_read && holder.role.session().is_some() && store.owns_all(&file.path, file.version)? {
             drop_state(file);
             continue;

@@ -41,6 +41,7 @@ pub(super) fn settle_joins(
     ready: &Ready,
 ) -> Result<(), StoreError> {
     let before = store.joined()?;
+    let is_as_put = |path: &String| ready.new.contains_key(path) && !others.contains(path);
     let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
     let folders: HashSet<u64> = holdings
         .iter()
@@ -68,9 +69,8 @@ pub(super) fn settle_joins(
             let ids: Vec<SessionId> = of_run.iter().map(|placed| placed.piece.id()).collect();
             let known = before.get(&ids[0].0).filter(|parts| parts.iter().map(|part| &part.id).eq(&ids));
             let ready = ready.joined.get(&ids[0]).filter(|ready| is_same(&ready.parts, &of_run));
-            let is_put = ready.is_some_and(|ready| {
-                ready.is_put && known == Some(&ready.parts) && !others.contains(&of_run[0].holding.path)
-            });
+            let is_put = ready
+                .is_some_and(|ready| ready.is_put && is_as_put(&of_run[0].holding.path) && known == Some(&ready.parts));
             if is_put || known.is_some() && !of_run.iter().any(|placed| of_changed(placed.holding)) {
                 continue;
             }

@@ -4,7 +4,7 @@ pub mod sqlite;
 #[cfg(test)]
 pub(crate) mod suite;
 
-pub use sqlite::{Became, Disk, JoinedRows, Rows, SessionRows, Stamp, Store, StoreError};
+pub use sqlite::{Became, Disk, JoinedRows, Put, Rows, SessionRows, Stamp, Store, StoreError};
 
 use crate::judges::Stop;
 use hotwash_core::facts::{Cost, Tokens};

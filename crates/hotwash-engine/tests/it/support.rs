@@ -181,6 +181,14 @@ impl Case {
         pipeline::ingest(found, store, &self.setup(self.archived.then_some(&archive)))
     }
 
+    /// A run during which something happens each time a transcript was read and before it is put.
+    pub(crate) fn ingest_while(&self, meanwhile: &(dyn Fn() + Sync)) {
+        let archive = self.archive();
+        let progress = |_: usize, _: usize, _: u64, _: u64| meanwhile();
+        let setup = Setup { progress: &progress, ..self.setup(Some(&archive)) };
+        pipeline::ingest(&self.found(), &mut self.open(), &setup).unwrap();
+    }
+
     fn setup<'a>(&self, archive: Option<&'a Archive>) -> Setup<'a> {
         Setup {
             rules: &RULES,

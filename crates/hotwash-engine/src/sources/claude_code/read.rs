@@ -379,7 +379,10 @@ impl<'b> Batch<'b> {
     /// Notes an object, unless it is broken.
     fn read(&mut self, cursor: &mut Cursor<'b>, line: u32, memory: &mut Memory) -> Result<(), Malformed> {
         let before = self.noted.len();
-        self.noted.reserve_exact(BATCH - before.min(BATCH));
+        if before == 1 {
+            // Where there is a second one, more will come.
+            self.noted.reserve_exact(BATCH - before);
+        }
         // Made where it will be: a record is large.
         self.noted.resize_with(before + 1, Noted::default);
         let noted = &mut self.noted[before];
@@ -418,4 +421,41 @@ pub(crate) fn read_line(
     let mut batch = Batch::default();
     batch.note(line, number, reading, seen, memory, tell);
     batch.tell(reading, seen, tell);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotwash_core::prices;
+    use proptest::prelude::*;
+
+    /// A line of some kind, with an id of its own or with one that came before.
+    fn line(kind: usize, id: usize) -> String {
+        let said = format!(
+            r#"{{"type":"assistant","uuid":"u{id}","message":{{"id":"m{id}","model":"x","content":[{{"type":"text","text":"a"}}],"usage":{{"output_tokens":{id}}}}}}}"#
+        );
+        let asked = format!(r#"{{"type":"user","uuid":"v{id}","message":{{"role":"user","content":"do {id}"}}}}"#);
+        match kind {
+            0 => said,
+            1 => asked,
+            2 => said + &asked,
+            3 => asked + "{broken",
+            4 => "broken".to_owned(),
+            5 => String::new(),
+            _ => "{}".repeat(id),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_mean_the_same_by_themselves_and_together(lines in prop::collection::vec((0usize..7, 0usize..90), 0..120)) {
+            let lines: Vec<String> = lines.into_iter().map(|(kind, id)| line(kind, id)).collect();
+            let (mut together, mut alone) = (Transcript::whole(), Transcript::whole());
+            together.read(&mut lines.join("\n").as_bytes(), &mut Window::default(), |_| {}).unwrap();
+            lines.iter().for_each(|line| alone.line(line.as_bytes()));
+            let facts = |transcript: &Transcript| transcript.pieces.ledger().finish(prices::shipped()).stored();
+            prop_assert_eq!(together.reading, alone.reading);
+            prop_assert_eq!(facts(&together), facts(&alone));
+        }
+    }
 }

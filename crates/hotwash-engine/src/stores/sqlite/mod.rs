@@ -20,6 +20,7 @@ mod topics;
 pub use disk::Disk;
 pub use error::StoreError;
 pub use files::{Became, Stamp};
+pub use put::Put;
 pub use rows::{JoinedRows, Rows, SessionRows};
 
 use error::{explain, not_ours};

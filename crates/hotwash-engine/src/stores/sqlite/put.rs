@@ -15,6 +15,15 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+/// What came of putting transcripts.
+#[derive(Debug)]
+pub struct Put {
+    /// Those that somebody has forgotten since they were found, by place and version: nothing of them is kept.
+    pub forgotten: Vec<(String, u32)>,
+    /// What the others are marked with until they are settled. It tells whether they were put again since.
+    pub mark: i64,
+}
+
 impl Store {
     /// Keeps transcripts, for tests that look at them afterwards.
     #[cfg(test)]
@@ -25,17 +34,17 @@ impl Store {
 
     /// Keeps transcripts with their sessions and grades, and what the archive has of them, all or nothing of it. Until they
     /// are settled it is open whose the events are that they share with others, and which of their pieces belong together.
-    /// Says which ones somebody has forgotten since they were found, by place and version: nothing of them is kept.
-    pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<Vec<(String, u32)>> {
+    pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<Put> {
         self.write(|transaction| {
+            let mark = transaction.query_row("SELECT random()", [], |row| row.get(0))?;
             let forgotten = put_entries(transaction, entries, Owner::Open)?;
             let is_kept = |path: &str| !forgotten.iter().any(|(forgotten, _)| forgotten == path);
             put_archived(transaction, archived.iter().filter(|archived| is_kept(&archived.path)))?;
-            let mut marks = Table::new(transaction, "unsettled (path, mark) VALUES (?1, random())")?;
+            let mut marks = Table::new(transaction, "unsettled (path, mark) VALUES (?1, ?2)")?;
             for entry in entries.iter().filter(|entry| entry.holding.is_some() && is_kept(&entry.file.path)) {
-                marks.put(params![entry.file.path])?;
+                marks.put(params![entry.file.path, mark])?;
             }
-            Ok(forgotten)
+            Ok(Put { forgotten, mark })
         })
     }
 
@@ -94,11 +103,7 @@ impl Store {
                 // Their grades stay: should they be parted again, what was paid for is there.
                 for part in &parts[1..] {
                     let StoredPart { id: SessionId(id), path, version, .. } = part;
-                    for table in ["joined", "prints", "rework"] {
-                        transaction
-                            .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
-                            .execute([id])?;
-                    }
+                    drop_traces(transaction, id)?;
                     if transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id])? > 0 {
                         count_session(transaction, path, *version, -1)?;
                     }
@@ -225,6 +230,14 @@ enum Owner {
     Open,
 }
 
+/// Drops what is known of a session beside it, where it is one no longer. Grades stay: what was paid for is kept.
+fn drop_traces(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
+    for table in ["joined", "prints", "rework"] {
+        transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
+    }
+    Ok(())
+}
+
 /// Keeps transcripts. Says which ones somebody has forgotten meanwhile.
 fn put_entries(transaction: &Transaction<'_>, entries: &[Rows], owner: Owner) -> rusqlite::Result<Vec<(String, u32)>> {
     let (mut stale, mut forgotten, mut tables) = (Vec::new(), Vec::new(), Tables::new(transaction)?);
@@ -328,7 +341,8 @@ impl<'t> Tables<'t> {
             reading,
             (sessions.len() + joined.iter().filter(|joined| joined.is_put).count()) as i64,
         ];
-        if self.files.put_new(row)? == Known::Before {
+        let known = self.files.put_new(row)?;
+        if known == Known::Before {
             let sql = "UPDATE files SET inode = ?2, size = ?3, mtime_ns = ?4, offset = ?5, tail = ?6, decoder = ?7,
                        version = ?8, role = ?9, reading = ?10, sessions = ?11 WHERE path = ?1 AND role != 'forgotten'";
             if self.transaction.prepare_cached(sql)?.execute(row)? == 0 {
@@ -346,9 +360,18 @@ impl<'t> Tables<'t> {
         for session in sessions {
             self.put_unless_held(session, path, version, owner)?;
         }
-        for JoinedRows { session, joined, .. } in joined.iter().filter(|joined| joined.is_put) {
+        for JoinedRows { session, joined, parts, .. } in joined.iter().filter(|joined| joined.is_put) {
             if self.put_unless_held(session, path, version, owner)? {
                 self.joined.put(params![session.id.0, joined])?;
+            }
+            if known == Known::Before {
+                // Another process has put it since it was found to be new, and perhaps piece by piece.
+                for StoredPart { id: SessionId(id), .. } in &parts[1..] {
+                    let sql = "DELETE FROM sessions WHERE id = ?1 AND path = ?2";
+                    if self.transaction.prepare_cached(sql)?.execute([id.as_str(), path])? > 0 {
+                        drop_traces(self.transaction, id)?;
+                    }
+                }
             }
         }
         Ok(Some(stale))
