@@ -3,7 +3,7 @@
 use super::entry::entry;
 use super::side_by_side::side_by_side;
 use super::{Ready, Setup, open_transcript};
-use crate::sources::claude_code::read::{Transcript, Window};
+use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::sources::{Agent, claude_code, langfuse};
 use crate::stores::{FileState, Holder, Role, Rows, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
@@ -131,8 +131,8 @@ fn settled<'h>(
         };
         let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent).knowing(topics);
         if owns_nothing && !records.is_empty() && agent == Agent::ClaudeCode {
-            // There is nothing to read in it but what it says of itself.
-            transcript.reading = *reading;
+            // There is nothing to read in it but what it says of itself, and all of that stood elsewhere before.
+            transcript.reading = Reading { duplicate_lines: records.len() as u64, ..*reading };
         } else {
             let Some(mut input) = open()? else { continue };
             if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {

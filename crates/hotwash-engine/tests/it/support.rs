@@ -270,7 +270,11 @@ impl Case {
             "rework",
             "grades WHERE session IN (SELECT id FROM sessions)",
             "outcomes WHERE session IN (SELECT id FROM sessions)",
+            "(SELECT path, role, sessions, reading, version FROM files WHERE role != 'empty')",
         ]);
+        let miscounted = "SELECT path FROM files WHERE sessions !=
+            (SELECT count(*) FROM sessions WHERE path = files.path AND version = files.version)";
+        assert!(!self.connection().prepare(miscounted).unwrap().exists([]).unwrap(), "{lines:?}");
         lines.sort();
         lines.join("\n").replace(self.folder.path().to_str().unwrap(), "~")
     }

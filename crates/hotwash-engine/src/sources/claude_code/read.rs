@@ -250,8 +250,8 @@ pub fn lines(
     Ok(())
 }
 
-/// The records of a transcript that have an id, in order, with their times. Also what reading has to say about a
-/// transcript of Claude Code of which all of these are another's.
+/// The records of a transcript that have an id, in order, with their times. Also what reading has to say about one of
+/// Claude Code, but for records that stood elsewhere before.
 pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Records, Reading)> {
     let mut reading = Reading::default();
     if agent != Agent::ClaudeCode {
@@ -284,7 +284,6 @@ pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Record
             });
         }
     }
-    reading.duplicate_lines = records.len() as u64;
     Ok((records, reading))
 }
 
