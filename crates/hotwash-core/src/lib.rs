@@ -41,6 +41,7 @@
 pub mod evidence;
 pub mod facts;
 pub mod hash;
+pub mod json;
 pub mod outcomes;
 pub mod prices;
 pub mod prompts;

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
+use wide::u8x16;
 
 /// A string borrowed from a source's bytes.
 #[derive(Clone, Copy, Default)]
@@ -180,13 +181,12 @@ fn cut_back(bytes: &[u8], limit: usize) -> &[u8] {
 
 /// Resolves JSON escapes. `out` may end up with surrogate halves replaced by U+FFFD, never with invalid ones.
 fn unescape(mut bytes: &[u8], out: &mut Vec<u8>) {
-    while let Some(at) = memchr::memchr(b'\\', bytes) {
-        out.extend_from_slice(&bytes[..at]);
-        let Some(&escape) = bytes.get(at + 1) else {
-            return; // a backslash at the very end escapes nothing
-        };
-        bytes = &bytes[at + 2..];
-        match escape {
+    loop {
+        bytes = copy_plain(bytes, out);
+        // A backslash at the very end escapes nothing.
+        let [_, escape, behind @ ..] = bytes else { return };
+        bytes = behind;
+        match *escape {
             b'n' => out.push(b'\n'),
             b't' => out.push(b'\t'),
             b'r' => out.push(b'\r'),
@@ -212,7 +212,24 @@ fn unescape(mut bytes: &[u8], out: &mut Vec<u8>) {
             other => out.push(other),
         }
     }
-    out.extend_from_slice(bytes);
+}
+
+/// Copies what stands before the next backslash, and gives back the rest. Escapes are close together as a rule: a line of
+/// output or code has one or two.
+fn copy_plain<'b>(mut bytes: &'b [u8], out: &mut Vec<u8>) -> &'b [u8] {
+    while let Some((chunk, behind)) = bytes.split_first_chunk::<16>() {
+        out.extend_from_slice(chunk);
+        let escapes = u8x16::new(*chunk).simd_eq(u8x16::splat(b'\\')).to_bitmask();
+        if escapes != 0 {
+            let plain = escapes.trailing_zeros() as usize;
+            out.truncate(out.len() - chunk.len() + plain);
+            return &bytes[plain..];
+        }
+        bytes = behind;
+    }
+    let plain = bytes.iter().position(|byte| *byte == b'\\').unwrap_or(bytes.len());
+    out.extend_from_slice(&bytes[..plain]);
+    &bytes[plain..]
 }
 
 /// The second half of a surrogate pair, when `unit` is a first half and one follows.

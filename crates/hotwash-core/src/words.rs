@@ -43,6 +43,12 @@ pub(crate) fn head_len(head: u64) -> usize {
     HEAD - head.leading_zeros() as usize / 8
 }
 
+/// Whether a character is a letter or a digit. What is not ASCII in most texts is a dash or a quote, which are known here
+/// without the tables.
+pub(crate) fn is_alphanumeric(character: char) -> bool {
+    !matches!(character, '\u{2000}'..='\u{206F}') && character.is_alphanumeric()
+}
+
 /// Shows each run of a text, in order.
 pub(crate) fn each_run(text: &[u8], mut tell: impl FnMut(Run)) {
     // Whether the byte before a block belongs to a run.
@@ -95,6 +101,11 @@ fn within(bytes: u8x16, from: u8, to: u8) -> u8x16 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn letters_are_those_of_the_language() {
+        assert!(('\0'..=char::MAX).all(|character| is_alphanumeric(character) == character.is_alphanumeric()));
+    }
 
     proptest! {
         #[test]

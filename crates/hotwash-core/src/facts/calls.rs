@@ -4,6 +4,7 @@
 //! some transcripts hold the result before the call.
 
 use super::verification::Results;
+use crate::rework::Lines;
 use crate::sessions::{Call, EventId, Key, Kind, Outcome, Timestamp, Tool};
 use crate::sessions::{Event, Origin};
 use crate::shell;
@@ -68,6 +69,9 @@ pub struct OpenCall {
     /// What its runs came to: read off the output once, however many ledgers follow the call.
     #[serde(skip)]
     pub(super) results: OnceLock<Results>,
+    /// The lines of its change, as above.
+    #[serde(skip)]
+    pub(super) lines: OnceLock<Lines>,
 }
 
 impl OpenCall {
@@ -93,6 +97,7 @@ impl OpenCall {
             input: call.input.whole[..call.input.whole.len().min(INPUT_KEPT)].into(),
             at: origin.at,
             results: OnceLock::new(),
+            lines: OnceLock::new(),
         }
     }
 }

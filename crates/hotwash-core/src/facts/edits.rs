@@ -3,8 +3,8 @@
 use super::calls::{KeyMap, OpenCall, Status, Step};
 use super::value::{Cited, facts};
 use super::{Fold, text_hash};
-use crate::rework::{Changes, Fingerprint};
-use crate::sessions::{Change, Event, EventId, Outcome, Tool};
+use crate::rework::{Changes, Fingerprint, Lines};
+use crate::sessions::{Event, EventId, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 
 facts! {
@@ -100,14 +100,14 @@ impl Fold for Edits {
                     let path = change.path.to_str();
                     let file = self.files.entry(text_hash(&path)).or_default();
                     let number = *file.number.get_or_insert_with(|| self.changes.file(&path));
-                    self.changed(number, change, event, event.origin.id);
+                    self.changed(number, &Lines::of(change), event, event.origin.id);
                 }
             }
         }
     }
 
-    fn finish(&self) -> EditFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> EditFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.read_before_edit = (!facts.edit_calls_ok.is_empty())
             .then(|| facts.edits_without_prior_read.is_empty() && facts.edits_refused_unread.is_empty());
         let mut languages: Vec<_> = self.languages.iter().collect();
@@ -149,16 +149,15 @@ impl Edits {
         file.known = true;
         if let Some(change) = &outcome.change {
             let number = *file.number.get_or_insert_with(|| self.changes.file(&call.path));
-            self.changed(number, change, event, call.id);
+            self.changed(number, call.lines.get_or_init(|| Lines::of(change)), event, call.id);
         }
     }
 
     /// A change is known line by line.
-    fn changed(&mut self, file: u32, change: &Change<'_>, event: &Event<'_>, cited: EventId) {
-        let counted = self.changes.edited(file, change, cited, event.origin.at);
-        self.facts.lines_added += counted.added;
-        self.facts.lines_removed += counted.removed;
-        if counted.went_back {
+    fn changed(&mut self, file: u32, change: &Lines, event: &Event<'_>, cited: EventId) {
+        self.facts.lines_added += change.added;
+        self.facts.lines_removed += change.removed;
+        if self.changes.edited(file, change, cited, event.origin.at) {
             self.facts.reverted_edits.push(event.origin.id);
         }
     }

@@ -129,14 +129,14 @@ impl Fold for Ending {
         }
     }
 
-    fn finish(&self) -> EndingFacts {
+    fn finish(&mut self) -> EndingFacts {
         EndingFacts {
             ended_on_api_error: Cited(self.api_error.into_iter().collect()),
             ended_on_open_calls: Cited(self.open.iter().map(|(_, id)| *id).collect()),
             ended_on_open_commit: Cited(
                 self.open.iter().map(|(_, id)| *id).filter(|id| self.commits.contains(id)).collect(),
             ),
-            unresolved_errors: Cited(self.errors.clone()),
+            unresolved_errors: Cited(std::mem::take(&mut self.errors)),
             ended_without_answer: self.stands_so(|stands| matches!(stands, Stands::Unanswered(_))),
             ended_on_interrupt: self.stands_so(|stands| matches!(stands, Stands::Interrupted(_))),
             last_answer: self.stands_so(|stands| matches!(stands, Stands::Answered(_))),

@@ -6,8 +6,10 @@ use super::value::{Cited, FactValue, Form, facts, store};
 use super::{Fold, text_hash};
 use crate::sessions::{Event, EventId, Kind, Tool};
 use crate::shell;
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// So many changes of one file may be tries at the same fix.
 pub(super) const TRIES: usize = 3;
@@ -121,8 +123,8 @@ impl Fold for Goal {
         }
     }
 
-    fn finish(&self) -> GoalFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> GoalFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.repeated_edits.0 = self.edits.values().filter(|edits| edits.len() >= TRIES).cloned().collect();
         facts.repeated_edits.0.sort_unstable();
         facts.last_command = Cited(self.last_command.into_iter().collect());
@@ -161,13 +163,16 @@ impl Goal {
 
 /// Whether output ends in a stack trace or an error message. A search that finds nothing fails without one.
 fn crashed(output: &str) -> bool {
-    const MARKS: &[&str] = &["Traceback (most recent call last)", "panicked at", "Exception in thread", "goroutine "];
-    MARKS.iter().any(|mark| output.contains(mark))
-        || output.lines().any(|line| {
-            // `TypeError: …`, `errors.Error: …`
-            let name =
-                |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'));
-            line.split_once("Error: ").is_some_and(|(before, _)| name(before))
+    static MARKS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
+        ["Traceback (most recent call last)", "panicked at", "Exception in thread", "goroutine "].map(Finder::new)
+    });
+    static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("Error: "));
+    let output = output.as_bytes();
+    MARKS.iter().any(|mark| mark.find(output).is_some())
+        || ERROR.find_iter(output).any(|at| {
+            // `TypeError: …`, `errors.Error: …` at the beginning of a line.
+            let named = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_');
+            output[..at].iter().rev().find(|byte| !named(byte)).is_none_or(|byte| *byte == b'\n')
         })
 }
 
@@ -202,9 +207,13 @@ mod tests {
         {
             assert_eq!(!facts_of(&format!("{crash}{after}")).goal.ended_on_crash.is_empty(), crashed, "{after}");
         }
-        for innocent in
-            ["e1 Bash  grep x a.rs\n e2 error Exit code 1", "e1 Bash  rg Error: src\n e2 ok src/a.rs: Error: x"]
-        {
+        let named = "e1 Bash  python a.py\n e2 error os.Type_Error: boom";
+        assert!(!facts_of(named).goal.ended_on_crash.is_empty());
+        for innocent in [
+            "e1 Bash  grep x a.rs\n e2 error Exit code 1",
+            "e1 Bash  ./a\n e2 error the Error: x",
+            "e1 Bash  rg Error: src\n e2 ok src/a.rs: Error: x",
+        ] {
             assert!(facts_of(innocent).goal.ended_on_crash.is_empty(), "{innocent}");
         }
     }

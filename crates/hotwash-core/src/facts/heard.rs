@@ -172,7 +172,7 @@ const BRIEF: usize = 240;
 pub fn heard(speech: &Speech<'_>) -> Heard {
     static MEANINGS: LazyLock<Phrases<Meaning>> = LazyLock::new(|| Phrases::new(&[ASKS, REACTIONS], Meaning::of));
     let words: &str = &speech.words;
-    let short = words.chars().take(SHORT + 1).count() <= SHORT;
+    let short = words.len() <= SHORT || words.chars().nth(SHORT).is_none();
     let mut heard = Heard::default();
     // The heaviest complaint counts.
     let mut complaint: Option<Reaction> = None;

@@ -28,7 +28,8 @@ pub mod value;
 pub mod verification;
 
 pub use calls::{OpenCall, Status, Step};
-use claims::LastWords;
+use claims::{Claim, LastWords};
+use heard::Heard;
 pub use signals::SignalFacts;
 pub use tokens::{Cost, Tokens};
 pub use transcript::{Identity, Words};
@@ -36,8 +37,10 @@ pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
 
 use crate::prices::Prices;
 use crate::rework::Fingerprint;
-use crate::sessions::{Event, Key, Kind};
+use crate::sessions::{Event, EventId, Key};
 use serde::{Deserialize, Serialize};
+use speech::Speech;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -50,8 +53,22 @@ pub trait Fold {
     type Facts;
     /// Looks at the next event and its part in the story of a call.
     fn event(&mut self, event: &Event<'_>, step: &Step<'_>);
-    /// The facts so far.
-    fn finish(&self) -> Self::Facts;
+    /// The same where other ledgers look at the event too.
+    #[inline]
+    fn shared<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, _: &Shared<'e>) {
+        self.event(event, step);
+    }
+    /// The facts so far. They are handed over, not copied: nothing can be added to them afterwards.
+    fn finish(&mut self) -> Self::Facts;
+}
+
+/// What is worked out of an event once, for all ledgers that look at it.
+#[derive(Debug, Default)]
+pub struct Shared<'e> {
+    /// What a prompt says.
+    heard: OnceCell<(Speech<'e>, Heard)>,
+    /// What the closing words of the turn that a prompt ends claim, with their event.
+    claimed: OnceCell<(EventId, Option<Claim>)>,
 }
 
 /// What a fold comes to: tokens need the price table, and what was checked needs the last words.
@@ -73,21 +90,6 @@ macro_rules! shown {
         $show
     };
     (said, $show:expr) => {};
-}
-
-/// Whether an event tells what was said or done. Most are bookkeeping, which few folds look at.
-fn tells(kind: &Kind<'_>) -> bool {
-    !matches!(
-        kind,
-        Kind::Message(_)
-            | Kind::SubagentMessage(_)
-            | Kind::Thinking
-            | Kind::ClientText(_)
-            | Kind::Title { .. }
-            | Kind::Activity
-            | Kind::Unknown
-            | Kind::NotRecorded(_)
-    )
 }
 
 /// Declares the groups once: the folds, the facts, and the list that documentation and output go by.
@@ -123,15 +125,15 @@ macro_rules! groups {
         }
 
         impl Folds {
-            fn told(&mut self, event: &Event<'_>, step: &Step<'_>) {
-                $(self.$name.event(event, step);)*
+            fn told<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
+                $(self.$name.shared(event, step, shared);)*
             }
 
             fn bookkeeping(&mut self, event: &Event<'_>) {
                 $(shown!($shown, self.$name.event(event, &Step::Aside));)*
             }
 
-            fn finish(&self, prices: &Prices, last: &LastWords<'_>) -> Facts {
+            fn finish(&mut self, prices: &Prices, last: &LastWords<'_>) -> Facts {
                 Facts { $($name: finished!($name, self, prices, last),)* }
             }
         }
@@ -204,12 +206,13 @@ pub struct Ledger {
 
 impl Ledger {
     /// Looks at the next event and its part in the story of a call.
-    pub fn step(&mut self, event: &Event<'_>, step: &Step<'_>) {
-        if tells(&event.kind) {
-            self.folds.told(event, step);
-        } else {
-            self.folds.bookkeeping(event);
-        }
+    pub(crate) fn step<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
+        self.folds.told(event, step, shared);
+    }
+
+    /// Looks at an event that nothing was said or done by.
+    pub(crate) fn bookkeeping(&mut self, event: &Event<'_>) {
+        self.folds.bookkeeping(event);
     }
 
     /// Says that nothing more will come. What only a next event would be held against is let go, and no fact changes.
@@ -217,14 +220,16 @@ impl Ledger {
         self.folds.parallel.end();
     }
 
-    /// The facts so far.
+    /// The facts so far. The ledger is copied for it, because more may come.
     pub fn finish(&self, prices: &Prices) -> Facts {
-        self.finish_as(prices, self.last_answer().as_deref())
+        self.clone().hand_over(prices, self.last_answer().as_deref())
     }
 
-    /// [`Ledger::finish`] where the last answer is at hand.
-    pub fn finish_as(&self, prices: &Prices, last_answer: Option<&str>) -> Facts {
-        let last = LastWords::new(self.folds.transcript.last_recorded(), last_answer.unwrap_or_default());
+    /// [`Ledger::finish`] for a ledger that nothing is added to afterwards, where the last answer is at hand: the facts are
+    /// handed over, not copied. What else it tells stays, but for the last answer.
+    pub fn hand_over(&mut self, prices: &Prices, last_answer: Option<&str>) -> Facts {
+        let recorded = self.folds.transcript.take_last_recorded();
+        let last = LastWords::new(recorded.as_ref(), last_answer.unwrap_or_default());
         let mut facts = self.folds.finish(prices, &last);
         settle::settle(&mut facts, &last);
         if !facts.knows("cost_usd") {
@@ -254,15 +259,11 @@ impl Ledger {
         self.folds.transcript.last_answer()
     }
 
-    /// Keys of the API messages and prompts seen and of what names the session, sorted: copies of a transcript share
-    /// them.
-    pub fn keys(&self) -> Vec<Key> {
-        let mut keys = self.folds.tokens.message_keys();
-        keys.extend_from_slice(self.folds.transcript.prompt_keys());
-        keys.extend(self.folds.transcript.first());
-        keys.sort_unstable();
-        keys.dedup();
-        keys
+    /// Keys of the API messages and prompts seen and of what names the session, in no order: copies of a transcript
+    /// share them.
+    pub fn keys(&self) -> impl Iterator<Item = Key> {
+        let Folds { tokens, transcript, .. } = &self.folds;
+        tokens.message_keys().chain(transcript.prompt_keys().iter().copied()).chain(transcript.first())
     }
 
     /// What the session did to its repository, line by line.

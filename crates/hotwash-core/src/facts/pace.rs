@@ -56,7 +56,7 @@ impl Fold for Pace {
         self.last = Some(self.last.map_or(at, |last| last.max(at)));
     }
 
-    fn finish(&self) -> PaceFacts {
+    fn finish(&mut self) -> PaceFacts {
         let wall = self.first.zip(self.last).map_or(0, |(first, last)| last.0 - first.0);
         PaceFacts {
             wall_seconds: (wall / 1000) as u64,

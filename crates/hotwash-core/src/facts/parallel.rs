@@ -103,8 +103,8 @@ impl Fold for Parallel {
         }
     }
 
-    fn finish(&self) -> ParallelFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> ParallelFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.independent_calls = self.reads_at_once + facts.missed_parallel.count();
         facts.parallel_share = ratio(self.reads_at_once, facts.independent_calls);
         facts

@@ -5,7 +5,7 @@
 //! than an automaton to build and to run: there are more than a thousand phrases, and most texts are a line or two.
 
 use super::calls::KeyMap;
-use crate::words::{each_run, head};
+use crate::words::{each_run, head, is_alphanumeric};
 
 /// Phrases of several meanings.
 pub(super) struct Phrases<M> {
@@ -112,7 +112,7 @@ fn found<M: Copy>(words: &str, start: usize, phrase: &Phrase<M>, tell: &mut impl
 
 /// Whether a word ends there, too. Chinese and Japanese do not put spaces between words.
 fn ends_at(words: &str, phrase: &str, end: usize) -> bool {
-    let letter = |c: char| c.is_alphanumeric() && !is_unspaced(c);
+    let letter = |c: char| is_alphanumeric(c) && !is_unspaced(c);
     phrase.chars().next_back().is_some_and(is_unspaced)
         || !words.get(end..).and_then(|rest| rest.chars().next()).is_some_and(letter)
 }
@@ -147,7 +147,7 @@ fn each_word_of_run(words: &str, mut at: usize, tell: &mut impl FnMut(usize, u64
             }
             let character = words.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
             let alone = is_unspaced(character) && at == start;
-            if !character.is_alphanumeric() || is_unspaced(character) && !alone {
+            if !is_alphanumeric(character) || is_unspaced(character) && !alone {
                 break;
             }
             at += character.len_utf8();

@@ -107,8 +107,8 @@ impl Fold for Prompts {
         }
     }
 
-    fn finish(&self) -> PromptFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> PromptFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         let lost = self.queued.iter().filter(|(text, _)| !self.said.contains(*text));
         facts.queue_only_prompts = Cited(lost.map(|(_, id)| *id).collect());
         facts.queue_only_prompts.0.sort_unstable();

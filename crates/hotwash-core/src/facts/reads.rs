@@ -104,8 +104,8 @@ impl Fold for Reads {
         }
     }
 
-    fn finish(&self) -> ReadFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> ReadFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.read_efficiency = ratio(facts.unique_files_read, facts.files_read);
         facts
     }

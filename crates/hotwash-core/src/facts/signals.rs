@@ -4,11 +4,11 @@
 //! signals still stand at the end shows when the runs are known: `settle.rs` drops those that were
 //! resolved.
 
-use super::Fold;
 use super::calls::{Status, Step};
 use super::heard::{Ask, Heard, Reaction, heard};
 use super::speech::{Speech, speech, split_words};
 use super::value::{Cited, facts};
+use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Tool};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -183,6 +183,10 @@ impl Fold for Signals {
     type Facts = SignalFacts;
 
     fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        self.shared(event, step, &Shared::default());
+    }
+
+    fn shared<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
         let id = event.origin.id;
         match step {
             Step::Called(call) => self.worked |= call.tool == Tool::Subagent,
@@ -199,8 +203,12 @@ impl Fold for Signals {
         match &event.kind {
             Kind::Prompt(prompt) => {
                 self.turn += 1;
-                let speech = speech(prompt.words);
-                self.said(id, &speech, prompt.images > 0);
+                let (speech, heard) = shared.heard.get_or_init(|| {
+                    let speech = speech(prompt.words);
+                    let heard = heard(&speech);
+                    (speech, heard)
+                });
+                self.said(id, speech, *heard, prompt.images > 0);
                 if self.words.len() < LANGUAGE_BYTES {
                     let words = prompt.words;
                     let end = (0..=words.len().min(LANGUAGE_SAMPLE)).rev().find(|end| words.is_char_boundary(*end));
@@ -230,8 +238,10 @@ impl Fold for Signals {
         }
     }
 
-    fn finish(&self) -> SignalFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> SignalFacts {
+        let mut facts = std::mem::take(&mut self.facts);
+        // How it opened is asked for apart.
+        self.facts.opening_reaction.clone_from(&facts.opening_reaction);
         let recent = |turn: usize| turn + LAST_TURNS > self.turn;
         let complaints = self.complaints.iter().filter(|complaint| recent(complaint.turn));
         facts.frustration_signals = Cited(complaints.map(|complaint| complaint.event).collect());
@@ -243,8 +253,8 @@ impl Fold for Signals {
 }
 
 impl Signals {
-    fn said(&mut self, id: EventId, speech: &Speech<'_>, pictures: bool) {
-        let Heard { ask, symptom, reaction, acknowledged, go_ahead, commit, tests_later, limits } = heard(speech);
+    fn said(&mut self, id: EventId, speech: &Speech<'_>, heard: Heard, pictures: bool) {
+        let Heard { ask, symptom, reaction, acknowledged, go_ahead, commit, tests_later, limits } = heard;
         let facts = &mut self.facts;
         if let Some(ask) = ask {
             facts.asked(ask).push(id);
@@ -254,7 +264,7 @@ impl Signals {
                 fact.push(id);
             }
         };
-        let names_a_place = speech.words.contains(['/', '`', '@']);
+        let names_a_place = memchr::memchr3(b'/', b'`', b'@', speech.words.as_bytes()).is_some();
         mark(commit, &mut facts.commit_requests);
         mark(go_ahead, &mut facts.go_aheads);
         mark(acknowledged, &mut facts.acknowledgements);

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
+use wide::u8x16;
 
 /// How much of a prompt's beginning is looked at, and how much of its end.
 const HEAD_BYTES: usize = 900;
@@ -48,8 +49,8 @@ pub fn speech(prompt: &str) -> Speech<'_> {
 }
 
 /// What `take` makes of the first of a prompt's own lines that it makes something of. The lines are as they were written.
-pub fn first_line<T>(prompt: &str, mut take: impl FnMut(&str) -> Option<T>) -> Option<T> {
-    let mut say = |line: &str| take(line).map_or(ControlFlow::Continue(()), ControlFlow::Break);
+pub fn first_line<'p, T>(prompt: &'p str, mut take: impl FnMut(&'p str) -> Option<T>) -> Option<T> {
+    let mut say = |line: &'p str| take(line).map_or(ControlFlow::Continue(()), ControlFlow::Break);
     own_words(prompt, &mut Speech::default(), &mut say).break_value()
 }
 
@@ -77,7 +78,11 @@ fn ends(prompt: &str) -> (&str, &str) {
 }
 
 /// Gives `say` the lines that are the person's own, until it has enough.
-fn own_words<T>(text: &str, speech: &mut Speech<'_>, say: &mut impl FnMut(&str) -> ControlFlow<T>) -> ControlFlow<T> {
+fn own_words<'t, T>(
+    text: &'t str,
+    speech: &mut Speech<'_>,
+    say: &mut impl FnMut(&'t str) -> ControlFlow<T>,
+) -> ControlFlow<T> {
     let mut fence: Option<&str> = None;
     // Lines that may be a paste: one or two are somebody's short lines, many are not.
     let mut unsure: Vec<&str> = Vec::new();
@@ -123,10 +128,10 @@ fn own_words<T>(text: &str, speech: &mut Speech<'_>, say: &mut impl FnMut(&str) 
     settle(&mut unsure, speech, say)
 }
 
-fn settle<T>(
-    unsure: &mut Vec<&str>,
+fn settle<'t, T>(
+    unsure: &mut Vec<&'t str>,
     speech: &mut Speech<'_>,
-    say: &mut impl FnMut(&str) -> ControlFlow<T>,
+    say: &mut impl FnMut(&'t str) -> ControlFlow<T>,
 ) -> ControlFlow<T> {
     let pasted = unsure.len() >= PASTED_LINES;
     speech.pasted |= pasted;
@@ -213,19 +218,36 @@ fn reads_like_words(line: &str) -> bool {
         return false;
     }
     let line = line.trim();
-    let (mut letters, mut signs) = (0usize, 0usize);
-    for c in line.chars().take(160) {
-        if c.is_alphabetic() || c == ' ' {
-            letters += 1;
-        } else if matches!(
-            c,
-            '{' | '}' | '(' | ')' | '=' | ';' | '<' | '>' | '[' | ']' | '|' | '\\' | '/' | '_' | ':' | '"'
-        ) {
-            signs += 1;
-        }
+    let (mut letters, mut signs) = (0u32, 0u32);
+    for c in line.chars().take(LOOK_CHARS) {
+        let (letter, sign) = KINDS.get(c as usize).copied().unwrap_or_else(|| (c.is_alphabetic(), false));
+        letters += u32::from(letter);
+        signs += u32::from(sign);
     }
     signs <= 1 || signs * 8 <= letters
 }
+
+/// How much of a line tells whether it reads like words.
+const LOOK_CHARS: usize = 160;
+
+/// Signs that code is full of.
+const SIGNS: &str = "{}()=;<>[]|\\/_:\"";
+
+/// Whether an ASCII character is a letter or a space, and whether it is one of those signs.
+static KINDS: [(bool, bool); 128] = {
+    let mut kinds = [(false, false); 128];
+    let mut byte = 0;
+    while byte < kinds.len() {
+        kinds[byte].0 = (byte as u8).is_ascii_alphabetic() || byte as u8 == b' ';
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < SIGNS.len() {
+        kinds[SIGNS.as_bytes()[at] as usize].1 = true;
+        at += 1;
+    }
+    kinds
+};
 
 /// Notes a line of a paste that says that something failed.
 fn note_error(line: &str, speech: &mut Speech<'_>) {
@@ -251,37 +273,46 @@ fn note_error(line: &str, speech: &mut Speech<'_>) {
 /// The words between white space: [`str::split_whitespace`] for texts that are ASCII for the most part.
 pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
-    // Where white space ends, or where it begins again.
-    let skip = move |mut at: usize, spaces: bool| {
-        loop {
-            while bytes.get(at).is_some_and(|byte| ASCII[usize::from(*byte)] == Some(spaces)) {
-                at += 1;
-            }
-            let beyond = bytes.get(at).filter(|byte| !byte.is_ascii()).and_then(|_| text.get(at..)?.chars().next());
-            match beyond {
-                Some(c) if c.is_whitespace() == spaces => at += c.len_utf8(),
-                _ => return at,
-            }
-        }
-    };
+    let beyond = move |at: usize| text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
     let mut at = 0;
     std::iter::from_fn(move || {
-        let from = skip(at, true);
-        at = skip(from, false);
+        // Most words have one space before them.
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'\t'..=b'\r' | b' ' => at += 1,
+                0x80.. if beyond(at).is_whitespace() => at += beyond(at).len_utf8(),
+                _ => break,
+            }
+        }
+        let from = at;
+        loop {
+            at = word_end(bytes, at);
+            match bytes.get(at) {
+                Some(0x80..) if !beyond(at).is_whitespace() => at += beyond(at).len_utf8(),
+                _ => break,
+            }
+        }
         text.get(from..at).filter(|word| !word.is_empty())
     })
 }
 
-/// Whether a byte is white space, where it is ASCII.
-static ASCII: [Option<bool>; 256] = {
-    let mut spaces = [None; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        spaces[byte] = Some(matches!(byte as u8, b'\t'..=b'\r' | b' '));
-        byte += 1;
+/// Where the first white space or byte beyond ASCII stands from a place on, looked for sixteen bytes at a time.
+fn word_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        let block = u8x16::new(*block);
+        let above = block - u8x16::splat(b'\t');
+        let blank = above.min(u8x16::splat(b'\r' - b'\t')).simd_eq(above) | block.simd_eq(u8x16::splat(b' '));
+        // What is beyond ASCII has the bit that marks a place already.
+        let ends = (blank | block).to_bitmask();
+        if ends != 0 {
+            return at + ends.trailing_zeros() as usize;
+        }
+        at += 16;
     }
-    spaces
-};
+    let rest = bytes.get(at..).unwrap_or_default();
+    let end = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ' | 0x80..);
+    at + rest.iter().position(end).unwrap_or(rest.len())
+}
 
 /// Words with plain apostrophes, and in lower case where that takes more than ASCII.
 pub(super) fn plain(words: &str) -> Cow<'_, str> {
@@ -314,6 +345,7 @@ fn beyond_ascii(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn words(prompt: &str) -> String {
         speech(prompt).words.into_owned()
@@ -369,6 +401,14 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_beyond_ascii_changes_nothing_else() {
+        for line in ["fn a(b: C) -> D { e }", "please look at the (first) line", "a = b;", "{}()=;<>[]|\\/_:\"", ""] {
+            let plain = reads_like_words(&line.repeat(9));
+            assert_eq!(reads_like_words(&format!("{}é", line.repeat(9))), plain, "{line}");
+        }
+    }
+
+    #[test]
     fn numbered_steps_are_counted() {
         assert_eq!(speech("do:\n1. this\n2. that\n3) those").steps, 3);
     }
@@ -377,6 +417,13 @@ mod tests {
     fn words_are_split_as_the_language_does_it() {
         for text in ["", " ", "a", " a  b\t\n c ", "a\u{b}b\u{1c}c", "é\u{a0}è\u{3000}中 文\u{2009}", "\u{85}x"] {
             assert!(split_words(text).eq(text.split_whitespace()), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_split_as_the_language_does_it(text in "([a-z]{0,20}[ \t\n\u{b}\u{1c}\u{85}\u{a0}\u{3000}é中😀]{0,2}){0,12}") {
+            prop_assert!(split_words(&text).eq(text.split_whitespace()));
         }
     }
 }

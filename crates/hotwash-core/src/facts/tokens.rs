@@ -186,7 +186,7 @@ impl Fold for TokenFold {
     }
 
     /// Everything but the cost, which needs a price table: [`TokenFold::priced`].
-    fn finish(&self) -> TokenFacts {
+    fn finish(&mut self) -> TokenFacts {
         let mut tokens = Tokens::default();
         let mut by_model = vec![0u64; self.models.len()];
         for (model, usage) in self.messages.values() {
@@ -201,8 +201,8 @@ impl Fold for TokenFold {
             models: order.into_iter().map(|model| self.models[model].to_string()).collect(),
             peak_context: self.peak_context,
             subagents_seen_in_progress: self.subagents.keys().cloned().collect(),
-            api_errors_retried: Cited(self.retried.clone()),
-            api_errors_final: Cited(self.gave_up.clone()),
+            api_errors_retried: Cited(std::mem::take(&mut self.retried)),
+            api_errors_final: Cited(std::mem::take(&mut self.gave_up)),
             ..TokenFacts::default()
         }
     }
@@ -244,7 +244,7 @@ impl TokenFold {
     }
 
     /// The facts with their cost.
-    pub fn priced(&self, prices: &Prices) -> TokenFacts {
+    pub fn priced(&mut self, prices: &Prices) -> TokenFacts {
         let mut facts = self.finish();
         facts.cost_usd = self.cost(&self.lists(prices), self.messages.values());
         facts.unpriced_models.clone_from(&facts.cost_usd.unpriced);
@@ -287,7 +287,7 @@ impl TokenFold {
     }
 
     /// The keys of the messages, in no order.
-    pub fn message_keys(&self) -> Vec<Key> {
-        self.messages.keys().copied().collect()
+    pub fn message_keys(&self) -> impl Iterator<Item = Key> {
+        self.messages.keys().copied()
     }
 }

@@ -103,8 +103,8 @@ impl Fold for Tools {
         }
     }
 
-    fn finish(&self) -> ToolFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> ToolFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.calls_without_result = Cited(self.open.iter().map(|(_, id)| *id).collect());
         facts.retry_free_share = ratio(facts.tool_calls - facts.retries.count(), facts.tool_calls);
         facts
@@ -205,6 +205,13 @@ fn least_distance(a: &[u8], b: &[u8]) -> usize {
     more.max(less) as usize
 }
 
+/// How many bytes both begin with.
+fn shared(a: &[u8], b: &[u8]) -> usize {
+    let ((words, _), (others, _)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let front = 8 * words.iter().zip(others).take_while(|(x, y)| x == y).count();
+    front + a[front..].iter().zip(&b[front..]).take_while(|(x, y)| x == y).count()
+}
+
 /// Whether the edit distance is under 20% of the longer one's length.
 fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
     let limit = a.len().max(b.len()).saturating_sub(1) / 5;
@@ -212,34 +219,54 @@ fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
         return false;
     }
     // What both begin and end with costs nothing; most retries differ in one spot.
-    let front = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let front = shared(a, b);
     let (a, b) = (&a[front..], &b[front..]);
     let back = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[..a.len() - back], &b[..b.len() - back]);
+    // No distance is more than the longer one's length.
+    if a.len().max(b.len()) <= limit {
+        return true;
+    }
     if a.len() > limit && least_distance(a, b) > limit {
         return false;
     }
 
-    // What is further than the limit off the diagonal costs more than the limit.
-    let beyond = limit as u32 + 1;
-    let mut row: Vec<u32> = (0..=b.len() as u32).collect();
-    for (i, x) in a.iter().enumerate() {
-        let (from, to) = (i.saturating_sub(limit), b.len().min(i + limit + 1));
-        let Some(row) = row.get_mut(from..=to) else { return false };
-        let mut diagonal = row[0];
-        let mut left = if from == 0 { i as u32 + 1 } else { beyond };
-        row[0] = left;
-        let mut best = left;
-        for (y, above) in b[from..to].iter().zip(&mut row[1..]) {
-            left = (diagonal + u32::from(x != y)).min(left + 1).min(*above + 1);
-            diagonal = std::mem::replace(above, left);
-            best = best.min(left);
-        }
-        if best >= beyond {
-            return false;
+    distance(a, b) <= limit
+}
+
+/// The edit distance, by the algorithm of Myers: the differences between neighbours in a column of the table are bits, and
+/// 64 of them are worked on at once.
+fn distance(column: &[u8], row: &[u8]) -> usize {
+    let blocks = column.len().div_ceil(64);
+    // Where each byte stands in the column.
+    let mut places = vec![0u64; 256 * blocks];
+    for (at, byte) in column.iter().enumerate() {
+        places[usize::from(*byte) * blocks + at / 64] |= 1 << (at % 64);
+    }
+    // Which rows are one more than the row above them, and which one less.
+    let mut steps = vec![(!0u64, 0u64); blocks];
+    let last = 1 << (column.len().wrapping_sub(1) % 64);
+    let mut distance = column.len();
+    for byte in row {
+        // Whether the row above the block grows or shrinks from one column to the next: the first one grows.
+        let (mut grows, mut shrinks) = (1, 0);
+        let places = &places[usize::from(*byte) * blocks..][..blocks];
+        for (at, ((more, less), equal)) in steps.iter_mut().zip(places).enumerate() {
+            let down = equal | *less;
+            let equal = equal | shrinks;
+            let across = ((equal & *more).wrapping_add(*more) ^ *more) | equal;
+            let (up, same) = (*less | !(across | *more), *more & across);
+            if at + 1 == blocks {
+                distance += usize::from(up & last != 0);
+                distance -= usize::from(same & last != 0);
+            }
+            let (grown, shrunk) = (up << 1 | grows, same << 1 | shrinks);
+            (grows, shrinks) = (up >> 63, same >> 63);
+            *more = shrunk | !(down | grown);
+            *less = grown & down;
         }
     }
-    row[b.len()] < beyond
+    if blocks == 0 { row.len() } else { distance }
 }
 
 #[cfg(test)]
@@ -325,7 +352,7 @@ mod tests {
     }
 
     /// The edit distance by its definition.
-    fn distance(a: &[u8], b: &[u8]) -> usize {
+    fn plain_distance(a: &[u8], b: &[u8]) -> usize {
         let mut row: Vec<usize> = (0..=b.len()).collect();
         for (i, x) in a.iter().enumerate() {
             let mut diagonal = std::mem::replace(&mut row[0], i + 1);
@@ -339,11 +366,17 @@ mod tests {
 
     proptest! {
         #[test]
+        fn columns_of_any_height_are_worked_on_at_once(a in "[abc]{0,200}", b in "[abc]{0,200}") {
+            let (a, b) = (a.as_bytes(), b.as_bytes());
+            prop_assert_eq!(distance(a, b), plain_distance(a, b));
+        }
+
+        #[test]
         fn near_is_what_the_distance_says(a in "[ab]{0,40}", b in "[ab]{0,40}", cut in 0usize..40) {
             let mixed = format!("{}{}", a.get(..cut.min(a.len())).unwrap_or_default(), b);
             for (a, b) in [(&a, &b), (&a, &mixed), (&mixed, &b)] {
                 let limit = a.len().max(b.len()).saturating_sub(1) / 5;
-                let near = distance(a.as_bytes(), b.as_bytes()) <= limit;
+                let near = plain_distance(a.as_bytes(), b.as_bytes()) <= limit;
                 prop_assert_eq!(nearly_equal(a.as_bytes(), b.as_bytes()), near, "{} {}", a, b);
             }
         }

@@ -103,8 +103,8 @@ impl Fold for Transcript {
         }
     }
 
-    fn finish(&self) -> TranscriptFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> TranscriptFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.session_ids = self.sessions.len() as u64;
         facts
     }
@@ -214,9 +214,9 @@ impl Transcript {
         &self.words
     }
 
-    /// The agent's last words as they were recorded.
-    pub(super) fn last_recorded(&self) -> Option<&Recorded> {
-        self.last_answer.as_ref()
+    /// Lets go of the agent's last words as they were recorded.
+    pub(super) fn take_last_recorded(&mut self) -> Option<Recorded> {
+        self.last_answer.take()
     }
 
     /// The agent's last words.

@@ -1,5 +1,6 @@
 //! What a fact is made of, and the macro that keeps its manual beside it.
 
+use crate::json;
 use crate::sessions::EventId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -80,7 +81,8 @@ pub fn ratio(part: u64, whole: u64) -> Ratio {
 /// Writes a value as JSON.
 pub(crate) fn store(value: &impl Serialize, out: &mut Vec<u8>) {
     // Writing numbers, texts and lists to memory cannot fail.
-    let _ = serde_json::to_writer(out, value);
+    let written = json::write(value, out);
+    debug_assert!(written.is_ok(), "{written:?}");
 }
 
 /// Writes the name of a member, in quotes and with a colon, after those before it.

@@ -1,10 +1,10 @@
 //! The shell: file work done there, commits, test, build and linter runs, and whether what was claimed was checked.
 
-use super::Fold;
 use super::calls::{OpenCall, Status, Step};
 use super::claims::{self, Claim, LastWords};
 use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
+use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Tool};
 use crate::shell::{self, Exit, Run, RunKind, RunResult};
 use crate::text::{Body, Recorded};
@@ -154,6 +154,10 @@ impl Fold for Verification {
     type Facts = VerificationFacts;
 
     fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+        self.shared(event, step, &Shared::default());
+    }
+
+    fn shared<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
         match step {
             Step::Called(call) => self.called(call),
             Step::Ended { call: Some(call), outcome, status: status @ (Status::Ok | Status::Failed) } => {
@@ -174,15 +178,15 @@ impl Fold for Verification {
                         words.set(tail);
                     }
                 }
-                Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(),
+                Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(shared),
                 _ => {}
             },
         }
     }
 
     /// Everything but the claim of the last turn, which `closed` adds.
-    fn finish(&self) -> VerificationFacts {
-        let mut facts = self.facts.clone();
+    fn finish(&mut self) -> VerificationFacts {
+        let mut facts = std::mem::take(&mut self.facts);
         facts.bash_file_share = ratio(facts.bash_file_ops.count(), facts.file_operations);
         facts.verified = self.edited_source.then_some(self.state == State::Green);
         facts.ended_red = Cited(self.last_red.into_iter().collect());
@@ -192,9 +196,9 @@ impl Fold for Verification {
 
 impl Verification {
     /// The facts with what the last words claim.
-    pub(super) fn closed(&self, last: &LastWords<'_>) -> VerificationFacts {
+    pub(super) fn closed(&mut self, last: &LastWords<'_>) -> VerificationFacts {
         let mut facts = self.finish();
-        if let Some((id, backed)) = self.claim(|words| last.claim(words)) {
+        if let Some((id, backed)) = self.claim(|_, words| last.claim(words)) {
             facts.claimed(id, backed);
         }
         facts
@@ -260,17 +264,23 @@ impl Verification {
         }
     }
 
-    fn close_turn(&mut self) {
-        if let Some((id, backed)) = self.claim(|words| claims::claim(&words.text().to_str())) {
+    fn close_turn(&mut self, shared: &Shared<'_>) {
+        let read = |words: &Recorded| claims::claim(&words.text().to_str());
+        let claim = self.claim(|id, words| match shared.claimed.get_or_init(|| (id, read(words))) {
+            (known, claim) if *known == id => *claim,
+            // The other ledger has heard other words last.
+            _ => read(words),
+        });
+        if let Some((id, backed)) = claim {
             self.facts.claimed(id, backed);
         }
         self.closing = None;
     }
 
     /// The last words of the turn, where they claim something, and whether a green run is behind them.
-    fn claim(&self, claim: impl FnOnce(&Recorded) -> Option<Claim>) -> Option<(EventId, bool)> {
+    fn claim(&self, claim: impl FnOnce(EventId, &Recorded) -> Option<Claim>) -> Option<(EventId, bool)> {
         let (id, words) = self.closing.as_ref()?;
-        let claim = claim(words)?;
+        let claim = claim(*id, words)?;
         // "Done" says nothing about tests where nothing was changed; "tests pass" always does.
         let counts = claim == Claim::Checked || self.edited_source;
         counts.then_some((*id, self.state == State::Green))

@@ -111,6 +111,17 @@ pub enum Goal {
     Undecided,
 }
 
+impl Goal {
+    /// Its name, everywhere the same.
+    pub fn name(self) -> &'static str {
+        match self {
+            Goal::Complete => "complete",
+            Goal::Failed => "failed",
+            Goal::Undecided => "undecided",
+        }
+    }
+}
+
 /// Whether there is a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -127,6 +138,19 @@ pub enum JudgeStatus {
     Skipped,
 }
 
+impl JudgeStatus {
+    /// Its name, everywhere the same.
+    pub fn name(self) -> &'static str {
+        match self {
+            JudgeStatus::Ok => "ok",
+            JudgeStatus::NoGoal => "no_goal",
+            JudgeStatus::Undecided => "undecided",
+            JudgeStatus::Failed => "failed",
+            JudgeStatus::Skipped => "skipped",
+        }
+    }
+}
+
 /// What kind of evidence a verdict rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -135,6 +159,16 @@ pub enum Evidence {
     Explicit,
     /// Nobody complained.
     Silent,
+}
+
+impl Evidence {
+    /// Its name, everywhere the same.
+    pub fn name(self) -> &'static str {
+        match self {
+            Evidence::Explicit => "explicit",
+            Evidence::Silent => "silent",
+        }
+    }
 }
 
 /// What stands between a session and a goal reached.
@@ -167,6 +201,26 @@ pub enum Lack {
     LeftOpen,
 }
 
+impl Lack {
+    /// Its name, everywhere the same.
+    pub fn name(self) -> &'static str {
+        match self {
+            Lack::BrokeOff => "broke_off",
+            Lack::NothingChanged => "nothing_changed",
+            Lack::Complaint => "complaint",
+            Lack::GivenUp => "given_up",
+            Lack::Error => "error",
+            Lack::Loop => "loop",
+            Lack::Red => "red",
+            Lack::NoRun => "no_run",
+            Lack::NoTest => "no_test",
+            Lack::NoWord => "no_word",
+            Lack::NotAccepted => "not_accepted",
+            Lack::LeftOpen => "left_open",
+        }
+    }
+}
+
 /// Why something was decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
@@ -181,5 +235,28 @@ pub struct Reason {
 impl Reason {
     fn new(fact: &'static str, text: impl Into<Cow<'static, str>>, events: &[EventId]) -> Reason {
         Reason { fact: fact.into(), text: text.into(), events: events.to_vec() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn are_serialised_so<T: Copy + Serialize>(values: &[T], name: fn(T) -> &'static str) {
+        for value in values {
+            assert_eq!(serde_json::to_value(value).unwrap(), name(*value));
+        }
+    }
+
+    #[test]
+    fn names_are_what_is_serialised() {
+        use JudgeStatus::{Failed, NoGoal, Ok, Skipped, Undecided};
+        use Lack::{BrokeOff, Complaint, Error, GivenUp, LeftOpen, Loop};
+        use Lack::{NoRun, NoTest, NoWord, NotAccepted, NothingChanged, Red};
+        are_serialised_so(&[Goal::Complete, Goal::Failed, Goal::Undecided], Goal::name);
+        are_serialised_so(&[Evidence::Explicit, Evidence::Silent], Evidence::name);
+        are_serialised_so(&[Ok, NoGoal, Undecided, Failed, Skipped], JudgeStatus::name);
+        are_serialised_so(&[BrokeOff, Complaint, Error, GivenUp, LeftOpen, Loop], Lack::name);
+        are_serialised_so(&[NoRun, NoTest, NoWord, NotAccepted, NothingChanged, Red], Lack::name);
     }
 }

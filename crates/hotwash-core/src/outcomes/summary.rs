@@ -6,6 +6,7 @@
 use super::{Goal, JudgeStatus, Outcome};
 use crate::facts::Facts;
 use crate::facts::speech::{first_line, split_words};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// A title is at most this long, in characters.
@@ -45,10 +46,10 @@ impl Summary {
 /// A line that names the session: its given name, or what was asked for first.
 fn title(told: &Told<'_>, asked: Option<&str>) -> String {
     let given = told.title.map(str::trim).filter(|title| !title.is_empty());
-    let asked = || asked.map(without_courtesy);
-    let title = given.map(str::to_owned).or_else(asked).filter(|title| !title.is_empty());
+    let asked = || asked.map(without_courtesy).map(Cow::Owned);
+    let title = given.map(Cow::Borrowed).or_else(asked).filter(|title| !title.is_empty());
     let title = title.or_else(|| told.last_answer.and_then(first_sentence)).unwrap_or_default();
-    shortened(&title, TITLE_CHARS)
+    shortened(&title, TITLE_CHARS).into_owned()
 }
 
 /// A paragraph: what was asked for, what was done, what came of it, and the agent's last words.
@@ -136,24 +137,63 @@ fn came_of(out: &mut String, outcome: &Outcome) {
 }
 
 /// The first sentence of the first prompt.
-fn asked(told: &Told<'_>) -> Option<String> {
+fn asked<'t>(told: &Told<'t>) -> Option<Cow<'t, str>> {
     first_line(told.first_prompt?, sentence).filter(|asked| !asked.is_empty())
 }
 
 /// The first sentence of some words, or their first line where they are no sentence.
-fn first_sentence(words: &str) -> Option<String> {
+fn first_sentence(words: &str) -> Option<Cow<'_, str>> {
     words.lines().find_map(sentence).filter(|said| !said.is_empty())
 }
 
 /// The first sentence of a line, with white space folded and without the signs of Markdown; nothing where the line says
 /// nothing.
-fn sentence(line: &str) -> Option<String> {
+fn sentence(line: &str) -> Option<Cow<'_, str>> {
     let line = line.trim_start_matches(['#', '*', '-', '>', ' ', '\t']);
+    let sentence = as_it_stands(line).map_or_else(|| Cow::Owned(made_plain(line)), Cow::Borrowed);
+    // The client writes this in front of a plan; the plan's heading says more.
+    if sentence.is_empty() || sentence == "Implement the following plan:" {
+        return None;
+    }
+    let said = sentence.strip_prefix(PLAN).unwrap_or(&sentence);
+    let from = sentence.len() - said.len();
+    let said = from..from + said.trim_end_matches(':').len();
+    Some(match sentence {
+        Cow::Borrowed(sentence) => Cow::Borrowed(sentence.get(said).unwrap_or_default()),
+        Cow::Owned(sentence) => Cow::Owned(sentence.get(said).unwrap_or_default().to_owned()),
+    })
+}
+
+/// The first sentence of a line that can be told as it was written: words with one space between them, no sign of
+/// Markdown, and nothing beyond ASCII but Latin letters, dashes and quotes.
+fn as_it_stands(line: &str) -> Option<&str> {
+    let mut before = b' ';
+    for (at, byte) in line.bytes().enumerate() {
+        match byte {
+            b'*' | b'`' => return None,
+            b' ' if before == b' ' => return None,
+            b' ' if ends_sentence(line.get(..at)?) => return line.get(..at),
+            b' '..=b'~' | 0xC3 | 0x80..=0xBF => {}
+            0xE2 if matches!(line.as_bytes().get(at + 1..at + 3), Some([0x80, 0x90..=0xA7])) => {}
+            _ => return None,
+        }
+        before = byte;
+    }
+    Some(line.strip_suffix(' ').unwrap_or(line))
+}
+
+/// The first sentence of any line.
+fn made_plain(line: &str) -> String {
     let mut sentence = String::with_capacity(line.len().min(QUOTE_CHARS));
+    let has_signs = memchr::memchr2(b'*', b'`', line.as_bytes()).is_some();
     let mut words = split_words(line).peekable();
     while let Some(word) = words.next() {
         let from = sentence.len();
-        push_plain(&mut sentence, word);
+        if has_signs {
+            push_plain(&mut sentence, word);
+        } else {
+            sentence.push_str(word);
+        }
         let wide = |(_, c): &(usize, char)| matches!(c, '。' | '！' | '？');
         if !word.is_ascii()
             && let Some((at, c)) = sentence.get(from..).and_then(|word| word.char_indices().find(wide))
@@ -162,20 +202,18 @@ fn sentence(line: &str) -> Option<String> {
             break;
         }
         if words.peek().is_some() {
-            if matches!(sentence.as_bytes().last(), Some(b'.' | b'!' | b'?'))
-                && sentence.strip_prefix(PLAN).unwrap_or(&sentence).len() > 8
-            {
+            if ends_sentence(&sentence) {
                 break;
             }
             sentence.push(' ');
         }
     }
-    // The client writes this in front of a plan; the plan's heading says more.
-    if sentence.is_empty() || sentence == "Implement the following plan:" {
-        return None;
-    }
-    let said = sentence.strip_prefix(PLAN).unwrap_or(&sentence);
-    Some(said.trim_end_matches(':').to_owned())
+    sentence
+}
+
+/// Whether words are a sentence, if a space follows.
+fn ends_sentence(words: &str) -> bool {
+    matches!(words.as_bytes().last(), Some(b'.' | b'!' | b'?')) && words.strip_prefix(PLAN).unwrap_or(words).len() > 8
 }
 
 /// How the heading of a plan begins.
@@ -267,14 +305,14 @@ fn capital(words: &str) -> String {
 }
 
 /// At most so many characters, cut at a word where one ends near.
-fn shortened(words: &str, most: usize) -> String {
+fn shortened(words: &str, most: usize) -> Cow<'_, str> {
     // So many bytes are no more characters.
     if words.len() <= most || words.chars().count() <= most {
-        return words.to_owned();
+        return Cow::Borrowed(words);
     }
     let cut = words.char_indices().nth(most.saturating_sub(1)).and_then(|(end, _)| words.get(..end)).unwrap_or(words);
     let at = cut.rfind(' ').filter(|at| at * 3 > cut.len() * 2).unwrap_or(cut.len());
-    format!("{}…", cut.get(..at).unwrap_or(cut).trim_end_matches([',', ';', ':', ' ']))
+    Cow::Owned(format!("{}…", cut.get(..at).unwrap_or(cut).trim_end_matches([',', ';', ':', ' '])))
 }
 
 fn count(out: &mut String, n: u64, noun: &str) {
@@ -288,6 +326,16 @@ mod tests {
     use super::*;
     use crate::facts::testing::facts_of;
     use crate::outcomes::offline;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_told_as_it_stands_is_what_would_be_made_of_it(line in "(Plan: )?[a-c]{1,9}([a-c.!?: ]{1,3}[a-c`*é—“”。\u{2009}\u{a0}\t]{0,2}[a-c]{0,9}){0,6}") {
+            if let Some(sentence) = as_it_stands(&line) {
+                prop_assert_eq!(sentence, made_plain(&line));
+            }
+        }
+    }
 
     fn titled(prompt: &str) -> String {
         let told = Told { first_prompt: Some(prompt), ..Told::default() };

@@ -131,14 +131,27 @@ impl Anchors {
         self.bits[index >> 6] >> (index & 63)
     }
 
+    /// Looks at the pair at a place. Its neighbours tell nearly always that no word is there.
+    #[inline]
     fn look(&self, text: &[u8], at: usize, found: &mut impl FnMut(usize, Range<usize>)) {
         let pair = usize::from(u16::from_le_bytes([text[at], text[at + 1]]));
         let bucket = &self.buckets[usize::from(self.bucket_of[pair])];
         let mark_at = |at: usize| text.get(at).map_or(0, |byte| mark(*byte));
         let near = [mark_at(at.wrapping_sub(1)), mark_at(at + 2)];
-        if near[0] & bucket.near[0] | near[1] & bucket.near[1] == 0 {
-            return;
+        if near[0] & bucket.near[0] | near[1] & bucket.near[1] != 0 {
+            self.compare(bucket, near, text, at, found);
         }
+    }
+
+    #[inline(never)]
+    fn compare(
+        &self,
+        bucket: &Bucket,
+        near: [u32; 2],
+        text: &[u8],
+        at: usize,
+        found: &mut impl FnMut(usize, Range<usize>),
+    ) {
         for entry in &bucket.entries {
             if near[usize::from(entry.behind)] & entry.neighbour == 0 {
                 continue;

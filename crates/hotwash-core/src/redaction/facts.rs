@@ -14,6 +14,12 @@ pub fn redact_facts(mut facts: Facts, rules: &Rules) -> Arc<Redacted<Facts>> {
     Arc::new(Redacted(facts))
 }
 
+/// [`redact`] for a short text that comes again and again, such as a project's folder.
+pub fn redact_known(text: &str, rules: &Rules) -> Redacted<String> {
+    let mut vocabulary = rules.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
+    vocabulary.other(text, rules).unwrap_or_else(|| Redacted(text.to_owned()))
+}
+
 impl Redacted<Facts> {
     /// The facts of nothing, in which there is no word. Sessions that are listed without their facts share them.
     pub fn none() -> Arc<Redacted<Facts>> {
@@ -27,7 +33,7 @@ impl Redacted<Facts> {
     }
 }
 
-/// What came of short texts that come again and again: names of tools and models, versions, commands. Nothing where they
+/// What came of short texts that come again and again: names of tools and models, versions, commands, folders. Nothing where they
 /// stay as they are.
 ///
 /// What comes of a text depends on the text and the rules alone, so what came of it before is what would come of it now.

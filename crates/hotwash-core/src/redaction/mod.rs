@@ -40,7 +40,7 @@ use serde::Serialize;
 pub(crate) use base64::texts as base64_texts;
 pub use clean::{MARK_WEIGHT, is_hidden, redact_visible, weight};
 pub use compose::{Compose, Plain};
-pub use facts::redact_facts;
+pub use facts::{redact_facts, redact_known};
 pub use placeholder::Kind;
 pub use rules::{Machine, Mark, Marker, Rules};
 

@@ -4,8 +4,9 @@
 //! are undone only on the lines that have any; the other lines are read as they stand.
 
 use std::ops::Range;
+use wide::u8x16;
 
-/// Which disguises a text may wear. One vector-friendly pass tells, and most texts wear none.
+/// Which disguises a text may wear. One pass in blocks tells, and most texts wear none.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Survey {
     pub(super) control: bool,
@@ -14,39 +15,39 @@ pub(super) struct Survey {
     pub(super) backslash: bool,
 }
 
-pub(super) fn survey(text: &[u8]) -> Survey {
-    let (blocks, rest) = text.as_chunks::<16>();
-    let (mut control, mut wide) = ([false; 16], [false; 16]);
-    let (mut percent, mut backslash) = ([false; 16], [false; 16]);
-    for block in blocks {
-        for (at, &b) in block.iter().enumerate() {
-            control[at] |= is_control(b);
-            wide[at] |= begins_invisible(b);
-            percent[at] |= b == b'%';
-            backslash[at] |= b == b'\\';
+impl Survey {
+    /// Looks at the byte at a place.
+    fn note(&mut self, text: &[u8], at: usize) {
+        match text.get(at) {
+            Some(b'%') => self.percent = true,
+            Some(b'\\') => self.backslash = true,
+            Some(&byte) if is_control(byte) => self.control = true,
+            // Dashes and quotes begin like invisible characters.
+            Some(&byte) if begins_invisible(byte) => self.wide |= invisible_at(text, at) > 0,
+            _ => {}
         }
-    }
-    let marks = rest.iter().fold(0, |marks, &b| marks | MARKS[usize::from(b)]);
-    Survey {
-        control: control.contains(&true) || marks & 1 != 0,
-        wide: wide.contains(&true) || marks & 8 != 0,
-        percent: percent.contains(&true) || marks & 2 != 0,
-        backslash: backslash.contains(&true) || marks & 4 != 0,
     }
 }
 
-/// For each byte which disguise it may belong to, one bit each.
-static MARKS: [u8; 256] = {
-    let mut marks = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let b = byte as u8;
-        marks[byte] = is_control(b) as u8 | ((b == b'%') as u8) << 1 | ((b == b'\\') as u8) << 2;
-        marks[byte] |= (begins_invisible(b) as u8) << 3;
-        byte += 1;
+pub(super) fn survey(text: &[u8]) -> Survey {
+    let mut survey = Survey::default();
+    let (blocks, rest) = text.as_chunks();
+    for (number, block) in blocks.iter().enumerate() {
+        let bytes = u8x16::new(*block);
+        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+        let low = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
+        let invisible = is(0xc2) | is(0xe2) | is(0xef);
+        let mut there = (low | is(b'%') | is(b'\\') | invisible).to_bitmask();
+        while there != 0 {
+            survey.note(text, number * block.len() + there.trailing_zeros() as usize);
+            there &= there - 1;
+        }
     }
-    marks
-};
+    for at in text.len() - rest.len()..text.len() {
+        survey.note(text, at);
+    }
+    survey
+}
 
 /// A decoded text and the way back.
 pub(super) struct View {
@@ -120,7 +121,7 @@ pub(super) fn without_invisible(text: &str, survey: Survey) -> Option<View> {
     while at < bytes.len() {
         let rest = bytes.get(at..).unwrap_or_default();
         let step = if survey.control {
-            rest.iter().position(|&b| MARKS[usize::from(b)] & 9 != 0)
+            rest.iter().position(|&byte| is_control(byte) || begins_invisible(byte))
         } else {
             memchr::memchr3(0xc2, 0xe2, 0xef, rest)
         };
@@ -142,12 +143,12 @@ pub(super) fn without_invisible(text: &str, survey: Survey) -> Option<View> {
     any.then_some(view)
 }
 
-const fn is_control(byte: u8) -> bool {
+fn is_control(byte: u8) -> bool {
     matches!(byte, 0..=8 | 0x0b | 0x0c | 0x0e..=0x1f)
 }
 
-/// Whether an invisible character may begin with a byte. Dashes and quotes begin so, too.
-const fn begins_invisible(byte: u8) -> bool {
+/// Whether an invisible character may begin with a byte.
+fn begins_invisible(byte: u8) -> bool {
     matches!(byte, 0xc2 | 0xe2 | 0xef)
 }
 
@@ -247,4 +248,23 @@ fn backslash_escape(rest: &[u8]) -> Option<(char, usize)> {
 
 fn hex(byte: u8) -> Option<u32> {
     char::from(byte).to_digit(16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_survey_tells_what_a_look_at_every_byte_tells(
+            text in "([a-z ]{0,20}[\n\t%\\\\\u{1}\u{1b}\u{7f}—“”é\u{a0}\u{ad}\u{200b}\u{feff}中\u{2063}]?){0,6}"
+        ) {
+            let Survey { control, wide, percent, backslash } = survey(text.as_bytes());
+            prop_assert_eq!(control, text.bytes().any(is_control));
+            prop_assert_eq!(wide, text.contains(['\u{ad}', '\u{200b}', '\u{2063}', '\u{feff}']));
+            prop_assert_eq!(percent, text.contains('%'));
+            prop_assert_eq!(backslash, text.contains('\\'));
+        }
+    }
 }

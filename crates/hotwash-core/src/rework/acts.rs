@@ -6,8 +6,9 @@
 use super::fingerprint::CommitId;
 use super::repository::absolute;
 use crate::shell::{Operator, Segment, segments, shown_commit};
-use memchr::memmem;
+use memchr::memmem::Finder;
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// Something that a command does. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,17 +31,18 @@ pub(crate) enum Deed {
 
 /// Whether a command may do any of it: a cheap look that is never wrong about a no.
 pub(crate) fn may_act(command: &str) -> bool {
+    static WORDS: LazyLock<[Finder<'static>; 5]> =
+        LazyLock::new(|| ["commit", "checkout", "restore", "reset", "revert"].map(Finder::new));
     let command = command.as_bytes();
     let mut git = false;
-    for space in memchr::memchr_iter(b' ', command) {
+    for (space, _) in command.iter().enumerate().filter(|(_, byte)| **byte == b' ') {
         match command.get(..space) {
             Some([.., b'r' | b'm', b'm' | b'v']) => return true,
             Some([.., b'g', b'i', b't']) => git = true,
             _ => {}
         }
     }
-    let says = |word: &&str| memmem::find(command, word.as_bytes()).is_some();
-    git && ["commit", "checkout", "restore", "reset", "revert"].iter().any(says)
+    git && WORDS.iter().any(|word| word.find(command).is_some())
 }
 
 /// What a command does when it is run in a folder.

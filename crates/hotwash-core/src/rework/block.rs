@@ -1,11 +1,12 @@
 //! Judges a block of sessions: their lines are looked for in everything that came later.
 //!
-//! Lines such as `return None` are in half of all sessions, and nearly none of them are ever in danger. So what was
-//! done to a line is told only for lines that somebody took out of a file they were added to.
+//! Nearly no line is ever in danger, so only lines are looked at more closely that somebody may have taken out of a file
+//! they were added to, or whose file somebody did something to as a whole.
 
 use super::commits::Commits;
 use super::fate::{self, Done, Hit, fate};
-use super::fingerprint::{Added, Fingerprint, What};
+use super::filter::Filter;
+use super::fingerprint::{Added, FileChange, Fingerprint, LineChange, What};
 use super::lines::Line;
 use super::repository::FileKey;
 use super::rule::{Revert, Rework, Settings, Taken};
@@ -15,11 +16,8 @@ use std::collections::{BTreeMap, HashMap};
 /// Sessions to be judged together, and all that may have done something to their lines.
 #[derive(Debug, Default)]
 pub(super) struct Block {
+    /// In the order of their ranks.
     targets: Vec<Target>,
-    /// Where in `targets` a session is, by its rank.
-    places: HashMap<u32, u32>,
-    /// The lines that are watched, by their hashes.
-    slots: Vec<Slot>,
     others: Vec<(u32, Fingerprint)>,
     commits: Commits,
 }
@@ -29,8 +27,6 @@ struct Target {
     rank: u32,
     until: Timestamp,
     print: Fingerprint,
-    /// Its lines, by their places among the slots.
-    slots: Vec<u32>,
 }
 
 /// A line that is watched.
@@ -38,40 +34,27 @@ struct Target {
 struct Slot {
     target: u32,
     added: Added,
-    /// Somebody took it out of a file.
-    in_danger: bool,
 }
 
 /// What was done with a whole file to a line.
 type Deeds = BTreeMap<u32, Vec<Hit>>;
 
 impl Block {
-    /// A block with these sessions to judge: each with its rank, the end of its window and its fingerprint.
+    /// A block with these sessions to judge, in the order of their ranks: each with its rank, the end of its window and
+    /// its fingerprint.
     pub(super) fn new(targets: Vec<(u32, Timestamp, Fingerprint)>) -> Block {
-        let mut block = Block::default();
-        let mut slots = Vec::new();
+        debug_assert!(targets.is_sorted_by_key(|(rank, ..)| *rank), "targets stand by their ranks");
+        let mut block = Block { targets: Vec::with_capacity(targets.len()), ..Block::default() };
         for (rank, until, print) in targets {
-            let target = block.targets.len() as u32;
-            block.places.insert(rank, target);
             block.commits.add(rank, &print);
-            let added = print.added();
-            block.targets.push(Target { rank, until, print, slots: Vec::with_capacity(added.len()) });
-            slots.extend(added.into_iter().map(|added| Some(Slot { target, added, in_danger: false })));
-        }
-        // By line, then by target, in one number: slots are large, and those of a target stand together.
-        let line_of = |slot: &Option<Slot>| slot.as_ref().map_or(0, |slot| u64::from(slot.added.line.number()));
-        let mut order: Vec<u64> = (0..).zip(&slots).map(|(at, slot)| line_of(slot) << 32 | at).collect();
-        order.sort_unstable();
-        block.slots.extend(order.into_iter().filter_map(|place| slots[(place as u32) as usize].take()));
-        for (at, slot) in (0..).zip(&block.slots) {
-            block.targets[slot.target as usize].slots.push(at);
+            block.targets.push(Target { rank, until, print });
         }
         block
     }
 
     /// Whether a session is one of those to be judged.
     pub(super) fn judges(&self, rank: u32) -> bool {
-        self.places.contains_key(&rank)
+        self.targets.binary_search_by_key(&rank, |target| target.rank).is_ok()
     }
 
     /// Takes in another session.
@@ -80,18 +63,39 @@ impl Block {
         self.others.push((rank, print));
     }
 
-    /// What became of the sessions' work, in the order in which they were given.
-    pub(super) fn judge(mut self, name: impl Fn(u32) -> SessionId, settings: &Settings) -> Vec<Rework> {
+    /// What became of the sessions' work, in the order in which they were given; nothing where nobody touched it.
+    pub(super) fn judge(self, name: impl Fn(u32) -> SessionId, settings: &Settings) -> Vec<Option<Rework>> {
+        let watched = self.watched();
+        self.judge_by(watched, name, settings)
+    }
+
+    /// The same, by the fates of these lines of targets.
+    fn judge_by(
+        mut self,
+        mut watched: Vec<(Line, u32)>,
+        name: impl Fn(u32) -> SessionId,
+        settings: &Settings,
+    ) -> Vec<Option<Rework>> {
         self.commits.seal();
-        let deeds = self.deeds();
-        self.find_danger();
-        let mut taken: Vec<BTreeMap<u32, (u32, Vec<EventId>)>> = vec![BTreeMap::new(); self.targets.len()];
-        for (target, (rank, event)) in self.taken(&deeds) {
-            let (lines, events) = taken[target as usize].entry(rank).or_default();
+        watched.sort_unstable();
+        watched.dedup();
+        let slot = |(line, target)| {
+            let added = self.targets[target as usize].print.added_line(line)?;
+            Some(Slot { target, added })
+        };
+        let slots: Vec<Slot> = watched.into_iter().filter_map(slot).collect();
+        let mut taken: BTreeMap<u32, BTreeMap<u32, (u32, Vec<EventId>)>> = BTreeMap::new();
+        for (target, (rank, event)) in self.taken(&slots) {
+            let (lines, events) = taken.entry(target).or_default().entry(rank).or_default();
             *lines += 1;
             events.push(event);
         }
-        let judge = |(target, taken): (&Target, BTreeMap<u32, (u32, Vec<EventId>)>)| {
+        let judge = |(at, target): (u32, &Target)| {
+            let taken = taken.remove(&at).unwrap_or_default();
+            let undone = self.commits.undone(target.rank, target.until);
+            if taken.is_empty() && undone.is_none() {
+                return None;
+            }
             let by: Vec<Taken> = taken
                 .into_iter()
                 .map(|(rank, (lines, mut events))| {
@@ -100,18 +104,18 @@ impl Block {
                     Taken { session: name(rank), lines, events }
                 })
                 .collect();
-            let revert = self.commits.undone(target.rank, target.until).map(|undone| Revert {
+            let revert = undone.map(|undone| Revert {
                 commit: undone.commit.event,
                 session: name(undone.by.rank),
                 event: undone.by.event,
                 dropped: undone.dropped,
             });
-            let (added, removed) = (target.slots.len() as u32, by.iter().map(|taken| taken.lines).sum());
+            let (added, removed) = (target.print.added().len() as u32, by.iter().map(|taken| taken.lines).sum());
             let enough = removed >= settings.min_lines && f64::from(removed) >= settings.share * f64::from(added);
             let reworked = removed > 0 && enough || revert.is_some();
-            Rework { added, removed, sampled: target.print.cut.is_some(), by, revert, reworked }
+            Some(Rework { added, removed, sampled: target.print.cut.is_some(), by, revert, reworked })
         };
-        self.targets.iter().zip(taken).map(judge).collect()
+        (0..).zip(&self.targets).map(judge).collect()
     }
 
     /// All sessions, those that are judged among them.
@@ -126,58 +130,47 @@ impl Block {
         target.rank != rank && slot.added.at < at && at <= target.until
     }
 
-    /// Marks the lines that somebody took out of a file they were added to.
-    fn find_danger(&mut self) {
-        let homes = self.slots.iter().zip(0..).flat_map(|(slot, at): (&Slot, u32)| {
-            slot.added.homes().map(move |(file, _)| ((slot.added.line, file), at))
-        });
-        let mut homes: Vec<((Line, FileKey), u32)> = homes.collect();
-        // Slots stand by their lines.
-        for homes in homes.chunk_by_mut(|a, b| a.0.0 == b.0.0).filter(|homes| homes.len() > 1) {
-            homes.sort_unstable();
-        }
-        let table = Table::new(homes.iter().map(|((line, _), _)| *line));
-        let mut in_danger = Vec::new();
-        for (rank, print) in self.prints() {
-            for (file, change) in print.lines().filter(|(_, change)| change.net < 0) {
-                let near = homes.get(table.near(change.line)).unwrap_or_default();
-                let first = near.partition_point(|(home, _)| *home < (change.line, file));
-                let here = near[first..].iter().take_while(|(home, _)| *home == (change.line, file));
-                let counts = here.filter(|(_, slot)| self.counts(&self.slots[*slot as usize], rank, change.at));
-                in_danger.extend(counts.map(|(_, slot)| *slot));
+    /// The lines of targets that may be in danger, and perhaps some more, in any order.
+    fn watched(&self) -> Vec<(Line, u32)> {
+        let lines = self.prints().map(|(_, print)| print.files.iter().map(|file| file.lines.len()).sum::<usize>());
+        let mut removed = Filter::for_so_many(lines.sum());
+        let (mut files, mut trees) = (Vec::new(), Vec::new());
+        for (_, print) in self.prints() {
+            for file in &print.files {
+                for change in file.lines.iter().filter(|change| change.net < 0) {
+                    removed.add(place(file.file, change));
+                }
             }
-        }
-        for slot in in_danger {
-            self.slots[slot as usize].in_danger = true;
-        }
-    }
-
-    /// Follows the lines that are in danger, and says of which session's lines somebody removed the last copy, and
-    /// where.
-    fn taken(&self, deeds: &Deeds) -> Vec<(u32, (u32, EventId))> {
-        let watched: Vec<u32> = (0..)
-            .zip(&self.slots)
-            .filter(|(at, slot)| slot.in_danger || deeds.contains_key(at))
-            .map(|(at, _)| at)
-            .collect();
-        let line_of = |slot: &u32| self.slots[*slot as usize].added.line;
-        let table = Table::new(watched.iter().map(line_of));
-        // All that was done to any of these lines, by line.
-        let mut history: Vec<(Line, Hit)> = Vec::new();
-        for (rank, print) in self.prints() {
-            for (file, change) in print.lines() {
-                let near = watched.get(table.near(change.line)).unwrap_or_default();
-                if near.iter().any(|slot| line_of(slot) == change.line) {
-                    let done = Done::Changed(file, change.net);
-                    history.push((change.line, Hit { rank, at: change.at, event: change.event, done }));
+            for act in &print.acts {
+                match act.what {
+                    What::Discard(file) | What::Remove(file) | What::Move(file, _) => files.push(file),
+                    What::DiscardAll => trees.push(print.tree),
+                    _ => {}
                 }
             }
         }
-        history.sort_unstable_by_key(|(line, hit)| (*line, hit.rank, hit.at, hit.event));
+        files.sort_unstable();
+        trees.sort_unstable();
+        let mut watched = Vec::new();
+        for (at, Target { print, .. }) in (0..).zip(&self.targets) {
+            let all = trees.binary_search(&print.tree).is_ok();
+            for file in &print.files {
+                let all = all || files.binary_search(&file.file).is_ok();
+                let added = file.lines.iter().filter(|change| change.net > 0);
+                let watch = added.filter(|change| all || removed.may_have(place(file.file, change)));
+                watched.extend(watch.map(|change| (change.line, at)));
+            }
+        }
+        watched
+    }
+
+    /// Follows lines, and says of which session's lines somebody removed the last copy, and where.
+    fn taken(&self, slots: &[Slot]) -> Vec<(u32, (u32, EventId))> {
+        let (deeds, history) = (self.deeds(slots), self.history(slots));
         let mut taken = Vec::new();
         let mut history = history.chunk_by(|a, b| a.0 == b.0).peekable();
-        for slots in watched.chunk_by(|a, b| line_of(a) == line_of(b)) {
-            let line = line_of(&slots[0]);
+        for (at, of_line) in by_line(slots) {
+            let line = of_line[0].added.line;
             let mut hits = Vec::new();
             while let Some(of_line) = history.next_if(|of_line| of_line[0].0 <= line) {
                 if of_line[0].0 == line {
@@ -186,15 +179,18 @@ impl Block {
                 }
             }
             let sessions: Vec<&[Hit]> = fate::sessions(&hits).collect();
-            for &at in slots {
-                let slot = &self.slots[at as usize];
+            for (at, slot) in (at..).zip(of_line) {
                 let from = sessions.partition_point(|session| fate::last(session).0 <= slot.added.at);
                 let later = sessions[from..].iter().copied();
+                let deeds = deeds.get(&at);
+                if deeds.is_none() && !later.clone().flatten().any(|hit| self.endangers(hit, slot)) {
+                    continue;
+                }
                 let counts = later.filter(|session| {
                     let (at, rank) = fate::last(session);
                     self.counts(slot, rank, at)
                 });
-                let gone = match deeds.get(&at) {
+                let gone = match deeds {
                     None => fate(slot.added.homes(), counts),
                     Some(deeds) => {
                         let mut hits: Vec<Hit> = counts.flatten().chain(deeds).copied().collect();
@@ -208,40 +204,70 @@ impl Block {
         taken
     }
 
+    /// Whether somebody took a line out of a file that it was added to.
+    fn endangers(&self, hit: &Hit, slot: &Slot) -> bool {
+        let Done::Changed(file, net) = hit.done else { return false };
+        net < 0 && self.counts(slot, hit.rank, hit.at) && slot.added.homes().any(|(home, _)| home == file)
+    }
+
+    /// All that was done to any of these lines, by line.
+    fn history(&self, slots: &[Slot]) -> Vec<(Line, Hit)> {
+        let mut history: Vec<(Line, Hit)> = Vec::new();
+        if slots.is_empty() {
+            return history;
+        }
+        let mut watched = Filter::for_so_many(slots.len());
+        for slot in slots {
+            watched.add(slot.added.line.number());
+        }
+        for (rank, print) in self.prints() {
+            for FileChange { file, lines, .. } in &print.files {
+                for &LineChange { line, net, event, at } in lines {
+                    if watched.may_have(line.number())
+                        && slots.binary_search_by_key(&line, |slot| slot.added.line).is_ok()
+                    {
+                        history.push((line, Hit { rank, at, event, done: Done::Changed(*file, net) }));
+                    }
+                }
+            }
+        }
+        history.sort_unstable_by_key(|(line, hit)| (*line, hit.rank, hit.at, hit.event));
+        history
+    }
+
     /// What was done to lines by throwing their files away, deleting or moving them.
-    fn deeds(&self) -> Deeds {
-        let mut holders: HashMap<FileKey, Vec<&Target>> = HashMap::new();
-        let mut trees: HashMap<u64, Vec<&Target>> = HashMap::new();
-        for target in &self.targets {
-            trees.entry(target.print.tree).or_default().push(target);
-            for file in &target.print.files {
-                holders.entry(file.file).or_default().push(target);
+    fn deeds(&self, slots: &[Slot]) -> Deeds {
+        let mut holders: HashMap<FileKey, Vec<u32>> = HashMap::new();
+        let mut trees: HashMap<u64, Vec<u32>> = HashMap::new();
+        for (at, slot) in (0..).zip(slots) {
+            trees.entry(self.targets[slot.target as usize].print.tree).or_default().push(at);
+            for (home, _) in slot.added.homes() {
+                holders.entry(home).or_default().push(at);
             }
         }
         let mut deeds = Deeds::new();
         for (rank, print) in self.prints() {
             for act in &print.acts {
-                let (file, targets) = match act.what {
+                let (file, slots_of) = match act.what {
                     What::Discard(file) | What::Remove(file) | What::Move(file, _) => (Some(file), holders.get(&file)),
                     What::DiscardAll => (None, trees.get(&print.tree)),
                     _ => continue,
                 };
-                for target in targets.into_iter().flatten().filter(|target| act.at <= target.until) {
-                    for &at in &target.slots {
-                        let slot = &self.slots[at as usize];
-                        if !self.counts(slot, rank, act.at) {
-                            continue;
-                        }
-                        let homes = slot.added.homes().map(|(home, _)| home);
-                        for home in homes.filter(|home| file.is_none_or(|file| file == *home)) {
-                            let done = match act.what {
-                                What::Move(from, to) => Done::Moved(from, to),
-                                What::Remove(_) => Done::Gone(home),
-                                _ if self.uncommitted(target, slot, home, print.tree, act.at) => Done::Gone(home),
-                                _ => continue,
-                            };
-                            deeds.entry(at).or_default().push(Hit { rank, at: act.at, event: act.event, done });
-                        }
+                for &at in slots_of.into_iter().flatten() {
+                    let slot = &slots[at as usize];
+                    if !self.counts(slot, rank, act.at) {
+                        continue;
+                    }
+                    let target = &self.targets[slot.target as usize];
+                    let homes = slot.added.homes().map(|(home, _)| home);
+                    for home in homes.filter(|home| file.is_none_or(|file| file == *home)) {
+                        let done = match act.what {
+                            What::Move(from, to) => Done::Moved(from, to),
+                            What::Remove(_) => Done::Gone(home),
+                            _ if self.uncommitted(target, slot, home, print.tree, act.at) => Done::Gone(home),
+                            _ => continue,
+                        };
+                        deeds.entry(at).or_default().push(Hit { rank, at: act.at, event: act.event, done });
                     }
                 }
             }
@@ -257,30 +283,34 @@ impl Block {
     }
 }
 
-/// Where in a sorted list the lines with the same first bits are. Hashes are spread evenly, so that their first bits
-/// are a table as good as any.
-struct Table {
-    starts: Vec<u32>,
-    shift: u32,
+/// Slots of the same line, each time with the place of the first.
+fn by_line(slots: &[Slot]) -> impl Iterator<Item = (u32, &[Slot])> {
+    let mut next = 0;
+    slots.chunk_by(|a, b| a.added.line == b.added.line).map(move |of_line| {
+        let at = next;
+        next += of_line.len() as u32;
+        (at, of_line)
+    })
 }
 
-impl Table {
-    fn new(lines: impl ExactSizeIterator<Item = Line>) -> Table {
-        let length = lines.len();
-        let bits = length.next_power_of_two().trailing_zeros().min(24);
-        let mut table = Table { starts: Vec::with_capacity((1 << bits) + 1), shift: 31 - bits };
-        for (at, line) in (0..).zip(lines) {
-            let first = (line.number() >> table.shift) as usize + 1;
-            if first > table.starts.len() {
-                table.starts.resize(first, at);
-            }
-        }
-        table.starts.resize((1 << bits) + 1, length as u32);
-        table
-    }
+/// What a line in a file is told from others by. Both are hashes.
+fn place(file: FileKey, change: &LineChange) -> u32 {
+    file.0 as u32 ^ change.line.number()
+}
 
-    fn near(&self, line: Line) -> std::ops::Range<usize> {
-        let at = (line.number() >> self.shift) as usize;
-        self.starts[at] as usize..self.starts[at + 1] as usize
+#[cfg(test)]
+pub(super) mod prism_rework {
+    use super::*;
+
+    /// Judges by all lines that sessions added, in danger or not.
+    pub(crate) fn judge_plainly(
+        block: Block,
+        name: impl Fn(u32) -> SessionId,
+        settings: &Settings,
+    ) -> Vec<Option<Rework>> {
+        let lines = (0..).zip(&block.targets);
+        let all = lines.flat_map(|(at, target)| target.print.added().into_iter().map(move |added| (added.line, at)));
+        let all = all.collect();
+        block.judge_by(all, name, settings)
     }
 }

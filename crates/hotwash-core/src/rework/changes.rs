@@ -51,8 +51,13 @@ impl Touch {
     const REMOVED: u64 = 1;
     const CREATED: u64 = 2;
 
-    fn new(line: Line, edit: u32, how: u64) -> Touch {
-        Touch(u64::from(line.number()) << 33 | u64::from(edit) << 2 | how)
+    /// By the first edit.
+    fn new(line: Line, how: u64) -> Touch {
+        Touch(u64::from(line.number()) << 33 | how)
+    }
+    /// The same by another edit than the first.
+    fn by(self, edit: u32) -> Touch {
+        Touch(self.0 | u64::from(edit) << 2)
     }
     fn line(self) -> Line {
         Line::new((self.0 >> 33) as u32)
@@ -78,15 +83,46 @@ struct Undone {
     edits: (u32, u32),
 }
 
-/// What a change comes to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
+/// A change to a file, line by line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lines {
     /// Lines added.
     pub(crate) added: u64,
     /// Lines removed.
     pub(crate) removed: u64,
-    /// It only puts back what an earlier edit replaced.
-    pub(crate) went_back: bool,
+    /// What the patch touches, then what a new file holds: the lines that say something, as touches of the first edit.
+    touches: Vec<Touch>,
+    /// How many of them the patch touches.
+    patched: usize,
+    created: bool,
+}
+
+impl Lines {
+    /// Reads a change.
+    pub(crate) fn of(change: &Change<'_>) -> Lines {
+        let mut lines = Lines { created: change.created.is_some(), ..Lines::default() };
+        let Lines { added, removed, touches, .. } = &mut lines;
+        touches.reserve(change.patch.len());
+        for line in change.patch {
+            let how = match line.raw().first() {
+                Some(b'+') => 0,
+                Some(b'-') => Touch::REMOVED,
+                _ => continue,
+            };
+            *added += 1 - how;
+            *removed += how;
+            touches.extend(line_behind_sign(*line).map(|line| Touch::new(line, how)));
+        }
+        let patched = touches.len();
+        if let Some(content) = change.created {
+            each_line(content, |line| {
+                *added += 1;
+                touches.extend(line.map(|line| Touch::new(line, Touch::CREATED)));
+            });
+        }
+        lines.patched = patched;
+        lines
+    }
 }
 
 impl Changes {
@@ -112,40 +148,21 @@ impl Changes {
         self.files.len() as u32 - 1
     }
 
-    /// Takes in a change to a file.
-    pub(crate) fn edited(&mut self, file: u32, change: &Change<'_>, event: EventId, at: Option<Timestamp>) -> Counted {
+    /// Takes in a change to a file, and says whether it only puts back what an earlier edit replaced.
+    pub(crate) fn edited(&mut self, file: u32, change: &Lines, event: EventId, at: Option<Timestamp>) -> bool {
         self.now = at.or(self.now);
         let edit = self.edits.len() as u32;
         self.edits.push((event, self.now));
         self.opening.clear();
-        let mut counted = Counted::default();
-        let Some(file) = self.files.get_mut(file as usize) else {
-            return counted;
-        };
-        let touches = &mut file.touches;
-        let before = touches.len();
-        for line in change.patch {
-            let how = match line.raw().first() {
-                Some(b'+') => 0,
-                Some(b'-') => Touch::REMOVED,
-                _ => continue,
-            };
-            counted.added += 1 - how;
-            counted.removed += how;
-            touches.extend(line_behind_sign(*line).map(|line| Touch::new(line, edit, how)));
-        }
-        let (earlier, new) = touches.split_at(before);
+        let Some(file) = self.files.get_mut(file as usize) else { return false };
+        let (earlier, new) = (&file.touches, &change.touches[..change.patched]);
         let both = || new.iter().any(|touch| touch.removed()) && new.iter().any(|touch| !touch.removed());
-        counted.went_back =
-            before > 0 && both() && new.iter().all(|touch| earlier.iter().any(|earlier| touch.undoes(*earlier)));
-        if let Some(content) = change.created {
-            file.created = true;
-            each_line(content, |line| {
-                counted.added += 1;
-                touches.extend(line.map(|line| Touch::new(line, edit, Touch::CREATED)));
-            });
-        }
-        counted
+        let went_back = !earlier.is_empty()
+            && both()
+            && new.iter().all(|touch| earlier.iter().any(|earlier| touch.undoes(*earlier)));
+        file.created |= change.created;
+        file.touches.extend(change.touches.iter().map(|touch| touch.by(edit)));
+        went_back
     }
 
     /// Takes in a shell command that was run, and whether it went well.

@@ -85,6 +85,9 @@ impl Commits {
 
     /// The first of a session's commits that another one undid by then and nobody did again.
     pub(super) fn undone(&self, rank: u32, until: Timestamp) -> Option<Undone> {
+        if self.undoings.is_empty() {
+            return None;
+        }
         let mut mine = self.commits.iter().filter(|commit| commit.place.rank == rank);
         mine.find_map(|commit| self.undoing(commit, until).filter(|undone| undone.by.rank != rank))
     }

@@ -223,23 +223,36 @@ impl Fingerprint {
         if self.files.len() > 1 {
             lines.sort_unstable_by_key(|(place, _)| *place);
         }
-        let file_at = |place: u64| self.files[(place as u32) as usize].file;
-        let sum = |changes: &[(u64, &LineChange)]| {
-            if let [(place, change)] = changes {
-                let LineChange { line, net, at, .. } = **change;
-                return (net > 0).then(|| Added { line, at, home: (file_at(*place), net), more: Vec::new() });
+        lines.chunk_by(|a, b| a.0 >> 32 == b.0 >> 32).filter_map(|changes| self.balance(changes)).collect()
+    }
+
+    /// A line, if the session added it.
+    pub(super) fn added_line(&self, line: Line) -> Option<Added> {
+        let mut changes = Vec::new();
+        for (at, file) in (0..).zip(&self.files) {
+            if let Ok(place) = file.lines.binary_search_by_key(&line, |change| change.line) {
+                changes.push((at, &file.lines[place]));
             }
-            let mut rest: i64 = changes.iter().map(|(_, change)| i64::from(change.net)).sum();
-            let (line, at) = (changes.first()?.1.line, changes.iter().map(|(_, change)| change.at).max()?);
-            let mut homes = changes.iter().filter_map(|(place, change)| {
-                let copies = i64::from(change.net).min(rest).max(0);
-                rest -= copies;
-                (copies > 0).then_some((file_at(*place), copies as i32))
-            });
-            let home = homes.next()?;
-            Some(Added { line, at, home, more: homes.collect() })
-        };
-        lines.chunk_by(|a, b| a.0 >> 32 == b.0 >> 32).filter_map(sum).collect()
+        }
+        self.balance(&changes)
+    }
+
+    /// What is left of a line's changes, each with the place of its file in the low half of a number.
+    fn balance(&self, changes: &[(u64, &LineChange)]) -> Option<Added> {
+        let file_at = |place: u64| self.files[(place as u32) as usize].file;
+        if let [(place, change)] = changes {
+            let LineChange { line, net, at, .. } = **change;
+            return (net > 0).then(|| Added { line, at, home: (file_at(*place), net), more: Vec::new() });
+        }
+        let mut rest: i64 = changes.iter().map(|(_, change)| i64::from(change.net)).sum();
+        let (line, at) = (changes.first()?.1.line, changes.iter().map(|(_, change)| change.at).max()?);
+        let mut homes = changes.iter().filter_map(|(place, change)| {
+            let copies = i64::from(change.net).min(rest).max(0);
+            rest -= copies;
+            (copies > 0).then_some((file_at(*place), copies as i32))
+        });
+        let home = homes.next()?;
+        Some(Added { line, at, home, more: homes.collect() })
     }
 
     /// All lines that changed, with their files.

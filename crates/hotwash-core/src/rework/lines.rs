@@ -1,11 +1,12 @@
 //! The hash by which lines of code are compared: the text without its white space, for lines that say something.
 //!
-//! A text is hashed as it was recorded, eight bytes at a time, and escapes are resolved on the way: the same line has
+//! A text is hashed as it was recorded, 64 bytes at a time, and escapes are resolved on the way: the same line has
 //! the same hash in a transcript and in a repository, however it is indented. 31 bits are kept. A line is looked for
 //! among the lines of one file, or among those that one repository's sessions added in two weeks. That is some 200,000
 //! at worst, where a hundred lines meet a stranger once in a hundred times, and then one line of them is misjudged.
 
 use crate::text::Text;
+use wide::u8x16;
 
 /// How many letters and digits a line must have to say something: a brace and a blank do not.
 const SAYS: u32 = 3;
@@ -45,46 +46,72 @@ pub(super) fn line_behind_sign(text: Text<'_>) -> Option<Line> {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = ONES << 7;
 
-fn hash_lines(mut bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
-    let mut line = Hasher::default();
-    // Whether the last line has begun.
-    let mut open = false;
-    while !bytes.is_empty() {
-        open = true;
-        let length = match bytes {
-            [b'\\', b't' | b'r', ..] if escaped => 2,
-            [b'\\', b'n', ..] if escaped => {
-                open = false;
-                2
-            }
-            [b'\\', ..] if escaped => escape(bytes, &mut line),
-            [b'\t' | b'\r', ..] if !escaped => 1,
-            [b'\n', ..] if !escaped => {
-                open = false;
-                1
-            }
-            _ => {
-                let stop =
-                    if escaped { memchr::memchr(b'\\', bytes) } else { memchr::memchr3(b'\n', b'\t', b'\r', bytes) };
-                let length = stop.unwrap_or(bytes.len());
-                line.plain(&bytes[..length]);
-                length
-            }
-        };
-        bytes = &bytes[length..];
-        if !open {
-            each(std::mem::take(&mut line).finish());
+/// As many bytes as a word of the machine has bits.
+const BLOCK: usize = 64;
+/// So many bytes are copied at once: more than most runs between blanks have.
+const COPY: usize = 16;
+
+fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
+    let mut line = Hasher::new();
+    // Where the next block begins, and where the line under way does.
+    let (mut at, mut began) = (0, 0);
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let mut last = [b' '; BLOCK + COPY];
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            last[..rest.len()].copy_from_slice(rest);
+            &last
+        });
+        let (mut blanks, mut stops) = marks(block, escaped);
+        // What of the block belongs to the line, and where the next block begins.
+        let (mut from, mut to, mut next) = (0, BLOCK, BLOCK);
+        while stops != 0 {
+            let stop = stops.trailing_zeros() as usize;
+            stops &= stops - 1;
+            let length = match rest.get(stop + 1) {
+                _ if !escaped => 1,
+                Some(b'"' | b'\\' | b'/') if stop + 1 < BLOCK => {
+                    // The character behind the backslash stands for itself.
+                    blanks |= 1 << stop;
+                    stops &= !(2 << stop);
+                    continue;
+                }
+                Some(b't' | b'r') if stop + 1 < BLOCK => {
+                    blanks |= 3 << stop;
+                    continue;
+                }
+                Some(b'n') => 2,
+                _ => {
+                    line.block(block, from, stop, blanks);
+                    next = stop + escape(&rest[stop..], &mut line);
+                    to = from;
+                    break;
+                }
+            };
+            line.block(block, from, stop, blanks);
+            each(line.finish());
+            from = stop + length;
+            began = at + from;
         }
+        line.block(block, from, to, blanks);
+        at += next.max(from);
     }
-    if open {
+    if began < bytes.len() {
         each(line.finish());
     }
 }
 
-/// The high bit of each byte that is a space.
-fn spaces(word: u64) -> u64 {
-    let other = word ^ (ONES * u64::from(b' '));
-    !(((other & !HIGHS) + !HIGHS) | other) & HIGHS
+/// Where a block has blanks, and where lines end or escapes begin: a bit for each byte.
+fn marks(block: &[u8; BLOCK + COPY], escaped: bool) -> (u64, u64) {
+    let (mut blanks, mut stops) = (0, 0);
+    let (chunks, _) = block.as_chunks();
+    for (n, chunk) in chunks.iter().take(BLOCK / 16).enumerate() {
+        let bytes = u8x16::new(*chunk);
+        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+        let (blank, stop) = if escaped { (is(b' '), is(b'\\')) } else { (is(b' ') | is(b'\t') | is(b'\r'), is(b'\n')) };
+        blanks |= u64::from(blank.to_bitmask()) << (16 * n);
+        stops |= u64::from(stop.to_bitmask()) << (16 * n);
+    }
+    (blanks, stops)
 }
 
 /// Takes in the escape at the beginning of `bytes`, or the run of them that stands for characters outside ASCII, and
@@ -102,7 +129,7 @@ fn escape(bytes: &[u8], line: &mut Hasher) -> usize {
         }
         Some(b't' | b'r' | b'n') => return 2,
         Some(quoted @ (b'"' | b'\\' | b'/')) => {
-            line.word(u64::from(*quoted), 8);
+            line.plain(&[*quoted]);
             return 2;
         }
         Some(_) => 2,
@@ -114,74 +141,88 @@ fn escape(bytes: &[u8], line: &mut Hasher) -> usize {
 }
 
 /// Hashes a line from its pieces, whatever their lengths are.
-#[derive(Clone, Copy)]
 struct Hasher {
     state: u64,
-    /// Bytes that do not make a whole word yet.
-    rest: u64,
-    /// How many bits of `rest` are taken.
-    taken: u32,
     /// Letters and digits so far, at least as far as it matters.
     says: u32,
-}
-
-impl Default for Hasher {
-    fn default() -> Self {
-        Hasher { state: 0x9E37_79B9_7F4A_7C15, rest: 0, taken: 0, says: 0 }
-    }
+    /// Bytes that were not hashed yet, with room for another block.
+    rest: [u8; 2 * BLOCK + COPY],
+    length: usize,
 }
 
 impl Hasher {
-    /// Takes in the lowest bits of a word, less the spaces among them. The others are zero.
-    fn word(&mut self, mut word: u64, mut bits: u32) {
-        let mut spaces = spaces(word);
-        if spaces != 0 {
-            // Indentation goes at once.
-            let leading = (spaces ^ HIGHS).trailing_zeros() & !7;
-            if leading == bits {
-                return;
-            }
-            word >>= leading;
-            spaces >>= leading;
-            bits -= leading;
-            while spaces != 0 {
-                let below = (spaces & spaces.wrapping_neg()) >> 7;
-                word = word & (below - 1) | word >> 8 & below.wrapping_neg();
-                spaces = (spaces & (spaces - 1)) >> 8;
-                bits -= 8;
-            }
-        }
-        if self.says < SAYS {
-            self.says += letters(word);
-        }
-        self.rest |= word << self.taken;
-        let taken = self.taken + bits;
-        if taken >= 64 {
-            self.state = fold(self.state ^ self.rest);
-            // What did not fit. Two shifts, because nothing can be shifted by 64 at once.
-            self.rest = word >> 1 >> (63 - self.taken);
-        }
-        self.taken = taken % 64;
+    const START: u64 = 0x9E37_79B9_7F4A_7C15;
+
+    fn new() -> Self {
+        Hasher { state: Self::START, says: 0, rest: [0; _], length: 0 }
     }
 
-    /// Takes in bytes, less the spaces among them.
+    /// Takes in some bytes of a block, less the blanks among them.
+    fn block(&mut self, block: &[u8; BLOCK + COPY], from: usize, to: usize, blanks: u64) {
+        if from >= to {
+            return;
+        }
+        let mut kept = !blanks & !0 << from & !0 >> (BLOCK - to);
+        while kept != 0 {
+            let start = kept.trailing_zeros() as usize;
+            let end = start + (!(kept >> start)).trailing_zeros() as usize;
+            // More than the run may be copied: what follows is written over it.
+            for at in (start..end).step_by(COPY) {
+                let place = self.length + at - start;
+                if let (Some(to), Some(from)) =
+                    (self.rest[place..].first_chunk_mut::<COPY>(), block[at..].first_chunk::<COPY>())
+                {
+                    *to = *from;
+                }
+            }
+            self.length += end - start;
+            kept &= kept.wrapping_add(kept & kept.wrapping_neg());
+        }
+        if self.length > BLOCK {
+            self.shift();
+        }
+    }
+
+    /// Takes in bytes without blanks.
     fn plain(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
-        for word in words {
-            self.word(u64::from_le_bytes(*word), 64);
-        }
-        if !rest.is_empty() {
-            let bits = 8 * rest.len() as u32;
-            let word = match bytes.last_chunk() {
-                Some(last) => u64::from_le_bytes(*last) >> (64 - bits),
-                None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
-            };
-            self.word(word, bits);
+        for bytes in bytes.chunks(BLOCK) {
+            self.rest[self.length..self.length + bytes.len()].copy_from_slice(bytes);
+            self.length += bytes.len();
+            if self.length > BLOCK {
+                self.shift();
+            }
         }
     }
 
-    fn finish(self) -> Option<Line> {
-        (self.says >= SAYS).then(|| Line((fold(self.state ^ self.rest) >> 33) as u32))
+    /// Hashes what makes whole words, and says where the rest begins.
+    fn words(&mut self) -> usize {
+        let (words, rest) = self.rest[..self.length].as_chunks();
+        for word in words {
+            let word = u64::from_le_bytes(*word);
+            if self.says < SAYS {
+                self.says += letters(word);
+            }
+            self.state = fold(self.state ^ word);
+        }
+        self.length - rest.len()
+    }
+
+    /// Makes room for another block.
+    fn shift(&mut self) {
+        let whole = self.words();
+        self.rest.copy_within(whole..self.length, 0);
+        self.length -= whole;
+    }
+
+    /// The hash of the line, if it says something. Another line begins.
+    fn finish(&mut self) -> Option<Line> {
+        let whole = self.words();
+        let last = self.rest[whole..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        let last = last & ((1 << (8 * (self.length - whole))) - 1);
+        let says = self.says >= SAYS || self.says + letters(last) >= SAYS;
+        let state = std::mem::replace(&mut self.state, Self::START);
+        (self.says, self.length) = (0, 0);
+        says.then(|| Line((fold(state ^ last) >> 33) as u32))
     }
 }
 
@@ -243,7 +284,28 @@ mod prism_rework {
         }
     }
 
+    /// The hash by its definition: of the bytes that are no white space, eight at a time.
+    fn plainly(line: &str) -> Option<Line> {
+        let bytes: Vec<u8> = line.bytes().filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).collect();
+        let number = |word: &[u8]| word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let (words, last) = bytes.as_chunks::<8>();
+        let state = words.iter().fold(Hasher::START, |state, word| fold(state ^ number(word)));
+        let says: u32 = bytes.chunks(8).map(|word| letters(number(word))).sum();
+        (says >= SAYS).then(|| Line((fold(state ^ number(last)) >> 33) as u32))
+    }
+
     proptest! {
+        #[test]
+        fn blocks_make_no_difference(text in "([a-z]{0,9} {0,12}|[\t\r(;\"\\\\é中]{1,3}|\n){0,60}") {
+            let expected: Vec<_> = text.split_inclusive('\n').map(|line| plainly(line.trim_end_matches('\n'))).collect();
+            let quoted = serde_json::to_string(&text).unwrap();
+            for text in [Text::plain(&text), Text::json(&quoted.as_bytes()[1..quoted.len() - 1])] {
+                let mut lines = Vec::new();
+                each_line(text, |line| lines.push(line));
+                prop_assert_eq!(&lines, &expected);
+            }
+        }
+
         #[test]
         fn a_line_is_the_same_escaped_and_plain(text in "([a-z0-9 ]{0,9}|[\\\\\"/\t\r\n]|[é中😀\u{1}])*") {
             let quoted = serde_json::to_string(&text).unwrap();

@@ -23,13 +23,14 @@ mod changes;
 mod commits;
 mod encoding;
 mod fate;
+mod filter;
 mod fingerprint;
 mod lines;
 mod repository;
 mod rule;
 
 pub(crate) use acts::{Deed, deeds, may_act, refused};
-pub(crate) use changes::Changes;
+pub(crate) use changes::{Changes, Lines};
 pub use encoding::Unreadable;
 pub use fingerprint::{
     ACTS_KEPT, Act, Added, CommitId, FileChange, Fingerprint, LINES_KEPT, LineChange, Subject, What,

@@ -117,14 +117,15 @@ pub fn affected(changed: &[(Timestamp, Timestamp)], all: &[Placed], settings: &S
     (0..all.len()).filter(|&at| touches(&all[at])).collect()
 }
 
-/// Judges the `wanted` ones among the sessions of one repository, in that order. `load` fetches a session's
-/// fingerprint, and is asked only for those that matter: the wanted ones and those within their windows.
+/// Judges the `wanted` ones among the sessions of one repository, in that order; nothing comes of those that nobody
+/// touched. `load` fetches a session's fingerprint, and is asked only for those that matter: the wanted ones and those
+/// within their windows.
 pub fn rework<E>(
     sessions: &[Placed],
     wanted: &[usize],
     settings: &Settings,
     mut load: impl FnMut(usize) -> Result<Fingerprint, E>,
-) -> Result<Vec<Rework>, E> {
+) -> Result<Vec<Option<Rework>>, E> {
     let mut order: Vec<usize> = (0..sessions.len()).collect();
     order.sort_by_key(|&at| (sessions[at].from, sessions[at].to, &sessions[at].session));
     let mut ranks = vec![0; sessions.len()];
@@ -135,7 +136,7 @@ pub fn rework<E>(
     targets.sort_by_key(|&at| ranks[at]);
     targets.dedup();
 
-    let mut results = vec![Rework::default(); sessions.len()];
+    let mut results = vec![None; sessions.len()];
     for targets in targets.chunks(BLOCK) {
         let begin = targets.iter().map(|&at| sessions[at].from).min();
         let end = targets.iter().map(|&at| settings.until(sessions[at].to)).max();

@@ -1,6 +1,7 @@
 use super::*;
 use crate::facts::testing::ledger_of;
 use crate::rework::Fingerprint;
+use crate::rework::block::prism_rework::judge_plainly;
 use proptest::prelude::*;
 use std::convert::Infallible;
 
@@ -26,7 +27,12 @@ fn judge_with(sessions: &[Told], settings: &Settings) -> Vec<Rework> {
         let kept = print(sessions[at].0, &sessions[at].1).to_bytes();
         Fingerprint::from_bytes(&kept)
     };
-    rework(&placed, &wanted, settings, load).unwrap()
+    let judged = rework(&placed, &wanted, settings, load).unwrap();
+    let untouched = |at: usize| {
+        let print = load(at).unwrap();
+        Rework { added: print.added().len() as u32, sampled: print.cut.is_some(), ..Rework::default() }
+    };
+    judged.into_iter().enumerate().map(|(at, rework)| rework.unwrap_or_else(|| untouched(at))).collect()
 }
 
 fn judge(sessions: &[Told]) -> Vec<Rework> {
@@ -109,7 +115,9 @@ fn the_window_begins_when_the_session_ends() {
         })
         .collect();
     let load = |at: usize| Ok::<_, Infallible>(print(sessions[at].0, &sessions[at].2));
-    assert!(rework(&placed, &[0], &Settings::default(), load).unwrap()[0].reworked);
+    assert!(
+        rework(&placed, &[0], &Settings::default(), load).unwrap()[0].as_ref().is_some_and(|rework| rework.reworked)
+    );
 }
 
 #[test]
@@ -309,7 +317,7 @@ proptest! {
         // In another order, one by one, and judging only those that are affected.
         let mut arrival = all.clone();
         arrival.sort_by_key(|at| (*at as u64).wrapping_mul(seed | 1).rotate_left(17));
-        let mut results = vec![Rework::default(); told.len()];
+        let mut results = vec![None; told.len()];
         for (count, &new) in arrival.iter().enumerate() {
             let known = &arrival[..=count];
             let here: Vec<Placed> = known.iter().map(|&at| placed[at].clone()).collect();
@@ -320,6 +328,23 @@ proptest! {
             }
         }
         prop_assert_eq!(results, at_once);
+    }
+
+    #[test]
+    fn lines_that_are_not_looked_at_were_not_in_danger(told in sessions(), targets in 0usize..14) {
+        let block = || {
+            let mut sessions: Vec<(i64, Fingerprint)> = told.iter().map(|(at, story)| (*at, print(*at, story))).collect();
+            sessions.sort_by_key(|(at, _)| *at);
+            let mut ranked = (0..).zip(sessions);
+            let until = |at: i64| Settings::default().until(Timestamp(at * 1000));
+            let watched = ranked.by_ref().take(targets).map(|(rank, (at, print))| (rank, until(at), print)).collect();
+            let mut block = Block::new(watched);
+            ranked.for_each(|(rank, (_, print))| block.take(rank, print));
+            block
+        };
+        let name = |rank: u32| SessionId(rank.to_string());
+        let settings = Settings::default();
+        prop_assert_eq!(block().judge(name, &settings), judge_plainly(block(), name, &settings));
     }
 
     #[test]

@@ -176,6 +176,23 @@ pub enum Kind<'a> {
     NotRecorded(&'a [&'a str]),
 }
 
+impl Kind<'_> {
+    /// Whether it tells what was said or done. Most events are bookkeeping, which few look at.
+    pub(crate) fn tells(&self) -> bool {
+        !matches!(
+            self,
+            Kind::Message(_)
+                | Kind::SubagentMessage(_)
+                | Kind::Thinking
+                | Kind::ClientText(_)
+                | Kind::Title { .. }
+                | Kind::Activity
+                | Kind::Unknown
+                | Kind::NotRecorded(_)
+        )
+    }
+}
+
 /// Words of a person.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt<'a> {

@@ -13,7 +13,7 @@ use super::joining::{GAP_MS, is_enough};
 use super::topic::{Known, Question, TopicJudge, Vocabulary};
 use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp, Tool};
 use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
-use crate::facts::{Identity, Ledger, text_hash};
+use crate::facts::{Identity, Ledger, Shared, text_hash};
 use crate::shell::{self, Commit};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
@@ -155,8 +155,8 @@ struct Joint {
 impl Part {
     /// The facts of this piece together with those before it, from the one with this number in the transcript on, if
     /// they were established.
-    pub fn joint(&self, first: usize) -> Option<&Ledger> {
-        self.joint.as_deref().filter(|joint| joint.first == first).map(|joint| &joint.ledger)
+    pub fn joint(&mut self, first: usize) -> Option<&mut Ledger> {
+        self.joint.as_deref_mut().filter(|joint| joint.first == first).map(|joint| &mut joint.ledger)
     }
 
     fn new(opened: Opening) -> Part {
@@ -194,7 +194,7 @@ impl Part {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+    fn holds(&mut self, event: &Event<'_>) {
         let line = event.origin.id.0;
         match self.lines.last_mut() {
             Some((_, last)) if *last == line || *last + 1 == line => *last = line,
@@ -204,15 +204,28 @@ impl Part {
             event.kind,
             Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::Message(_) | Kind::Call(_) | Kind::Says(_)
         );
+    }
+
+    /// An event that nothing was said or done by.
+    fn bookkeeping(&mut self, event: &Event<'_>) {
+        self.holds(event);
+        self.ledger.bookkeeping(event);
+        if let Some(joint) = &mut self.joint {
+            joint.ledger.bookkeeping(event);
+        }
+    }
+
+    fn event<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
+        self.holds(event);
         if let Step::Ended { call: Some(call), status: Status::Ok, .. } = step {
             self.touched(call);
         }
         if let Kind::Prompt(prompt) = &event.kind {
             self.vocabulary.learn(prompt.words);
         }
-        self.ledger.step(event, step);
+        self.ledger.step(event, step, shared);
         if let Some(joint) = &mut self.joint {
-            joint.ledger.step(event, step);
+            joint.ledger.step(event, step, shared);
         }
     }
 
@@ -310,6 +323,14 @@ impl Pieces {
 
     /// Looks at the next event.
     pub fn event(&mut self, event: &Event<'_>, topic: &dyn TopicJudge) {
+        if !event.kind.tells() {
+            // It is no part of a call and ends no piece. Most events are such.
+            self.current.bookkeeping(event);
+            if let Some(tentative) = self.tentative.as_deref_mut() {
+                tentative.after.bookkeeping(event);
+            }
+            return;
+        }
         let Pieces { whole, calls, ended, current, turn, tentative } = self;
         let mut cutter = Cutter { ended, current, turn, tentative };
         let whole = *whole;
@@ -317,9 +338,10 @@ impl Pieces {
             if !whole {
                 cutter.before(event, topic);
             }
-            cutter.current.event(event, step);
+            let shared = Shared::default();
+            cutter.current.event(event, step, &shared);
             if let Some(tentative) = cutter.tentative.as_deref_mut() {
-                tentative.after.event(event, step);
+                tentative.after.event(event, step, &shared);
             }
             if !whole {
                 cutter.after(event, step);
@@ -332,9 +354,19 @@ impl Pieces {
         self.ended.iter().chain([&self.current])
     }
 
+    /// The same, for who has their facts handed over.
+    pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
+        self.ended.iter_mut().chain([&mut self.current])
+    }
+
     /// The facts of a transcript that is not cut, or of the last piece.
     pub fn ledger(&self) -> &Ledger {
         &self.current.ledger
+    }
+
+    /// The same, for who has them handed over.
+    pub fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.current.ledger
     }
 }
 

@@ -9,9 +9,11 @@
 //! no model was asked about, or did not decide.
 
 use super::Key;
-use crate::facts::calls::{KeyMap, KeySet};
-use crate::words::{HEAD, each_run, head, head_len};
+use crate::facts::calls::KeyMap;
+use crate::words::{HEAD, each_run, head, head_len, is_alphanumeric};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -27,11 +29,34 @@ const FEWEST_LETTERS: usize = 3;
 const POINTING_CHARS: usize = 400;
 /// How much of a text is looked at.
 const LOOK_BYTES: usize = 1000;
+/// A word that says something, with all that stands around it, takes more.
+const WORD_BYTES: usize = 16;
+
+/// A set of words by their beginnings. Those are letters, so that they have to be mixed to be hashes.
+type Stems = HashSet<u64, BuildHasherDefault<Mixed>>;
+
+/// Mixes a number into a hash.
+#[derive(Clone, Copy, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
+    }
+}
 
 /// What a session has been about so far. Words are looked at when somebody asks, which in most sessions nobody does.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Vocabulary {
-    words: KeySet<u64>,
+    words: Stems,
     /// Texts that have not been looked at yet.
     heard: String,
 }
@@ -46,6 +71,7 @@ impl Vocabulary {
     /// Looks at what was taken in since.
     pub fn digest(&mut self) {
         let Vocabulary { words, heard } = self;
+        words.reserve(heard.len() / WORD_BYTES);
         for text in heard.lines() {
             for_each_word(text, |word| {
                 words.insert(word);
@@ -108,7 +134,7 @@ impl TopicJudge for ByWords {
         if question.vocabulary.words.len() < FEWEST_WORDS {
             return None;
         }
-        let mut words = KeySet::default();
+        let mut words = Stems::default();
         for_each_word(question.prompt, |word| {
             words.insert(word);
         });
@@ -198,40 +224,65 @@ fn points_back(prompt: &str) -> bool {
         "eso", "esto", "otra", "mismo", "isso", "isto", "mesmo", "novo",
     ];
     const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
-    const BACKWARDS_PLAIN: [u64; BACKWARDS.len()] = heads(BACKWARDS);
-    let separates = |c: char| !c.is_alphanumeric() && c != '\'';
+    static BACKWARDS_HEADS: Heads<{ BACKWARDS.len() }> = Heads::of(BACKWARDS);
+    let separates = |c: char| !is_alphanumeric(c) && c != '\'';
     let head = prompt.get(..POINTING_CHARS).unwrap_or(prompt);
     if head.is_ascii() {
         // Most are, and then nothing has to be copied.
         let first = head.split(separates).find(|word| !word.is_empty());
         return first.is_none_or(|first| OPENINGS.iter().any(|opening| opening.eq_ignore_ascii_case(first)))
-            || holds(head.as_bytes(), &BACKWARDS_PLAIN);
+            || holds(head.as_bytes(), &BACKWARDS_HEADS);
     }
     let end = prompt.char_indices().nth(POINTING_CHARS).map_or(prompt.len(), |(end, _)| end);
     let head = prompt.get(..end).unwrap_or_default().to_lowercase();
     let mut words = head.split(separates).filter(|word| !word.is_empty());
     words.clone().next().is_none_or(|first| OPENINGS.contains(&first))
-        || words.any(|word| BACKWARDS.contains(&word))
+        || words.any(|word| BACKWARDS_HEADS.contain_word(word))
         || UNSPACED.iter().any(|mark| head.contains(mark))
 }
 
-/// The heads of words of eight bytes at most.
-const fn heads<const MANY: usize>(words: &[&str]) -> [u64; MANY] {
-    let (mut heads, mut at) = ([0; MANY], 0);
-    while at < MANY {
-        assert!(words[at].len() <= HEAD, "a word is all in its head");
-        heads[at] = head(words[at].as_bytes());
-        at += 1;
-    }
-    heads
+/// Words of eight bytes at most by their heads. Most words are none of them, which a bit tells sooner than all the heads.
+struct Heads<const MANY: usize> {
+    heads: [u64; MANY],
+    bits: [u64; 4],
 }
 
-/// Whether one of some words, by their heads, stands in an ASCII text. An apostrophe is part of a word.
-fn holds(text: &[u8], words: &[u64]) -> bool {
+impl<const MANY: usize> Heads<MANY> {
+    const fn of(words: &[&str]) -> Self {
+        let (mut heads, mut bits, mut at) = ([0; MANY], [0; 4], 0);
+        while at < MANY {
+            assert!(words[at].len() <= HEAD, "a word is all in its head");
+            heads[at] = head(words[at].as_bytes());
+            let (word, bit) = Self::place(heads[at]);
+            bits[word] |= bit;
+            at += 1;
+        }
+        Heads { heads, bits }
+    }
+
+    /// Where the bit of a head is.
+    const fn place(head: u64) -> (usize, u64) {
+        let hash = head.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+        (hash as usize / 64, 1 << (hash % 64))
+    }
+
+    /// Whether a word in lower case is one of them.
+    fn contain_word(&self, word: &str) -> bool {
+        word.len() <= HEAD && self.contain(head(word.as_bytes()))
+    }
+
+    fn contain(&self, head: u64) -> bool {
+        let (word, bit) = Self::place(head);
+        self.bits[word] & bit != 0 && self.heads.contains(&head)
+    }
+}
+
+/// Whether one of some words stands in an ASCII text. An apostrophe is part of a word.
+fn holds<const MANY: usize>(text: &[u8], words: &Heads<MANY>) -> bool {
     let goes_on = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'\'');
     let mut holds = false;
     each_run(text, |run| {
-        holds |= words.contains(&run.head)
+        holds |= words.contain(run.head)
             && !goes_on(text.get(run.start + head_len(run.head)))
             && text.get(run.start.wrapping_sub(1)) != Some(&b'\'');
     });
@@ -263,7 +314,7 @@ fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
 }
 
 fn for_each_word_of_any_script(text: &str, tell: &mut dyn FnMut(u64)) {
-    for word in text.split(|c: char| !c.is_alphanumeric()) {
+    for word in text.split(|c: char| !is_alphanumeric(c)) {
         if word.chars().any(|c| c >= '\u{2E80}') {
             let characters: Vec<char> = word.chars().collect();
             for pair in characters.windows(2) {

@@ -4,9 +4,11 @@
 //! names are full of "failed". Putting the lines together is [`result`](super::result)'s work.
 
 use std::borrow::Cow;
+use std::iter::Peekable;
+use std::ops::Range;
 use std::sync::OnceLock;
 
-use memchr::memmem::Finder;
+use memchr::memmem::{FindIter, Finder};
 
 use super::runs::RunKind;
 
@@ -59,6 +61,7 @@ fn strip_escapes(output: &str) -> String {
 /// TAP has no summary: every point of the plan must be there and be ok.
 #[derive(Default)]
 pub(super) struct Tap {
+    /// The first plan counts; one that cannot be read is none.
     plan: Option<usize>,
     ok: usize,
 }
@@ -77,7 +80,7 @@ impl Tap {
         if line.strip_prefix("ok ").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit())) {
             self.ok += 1;
         } else if let Some(plan) = line.strip_prefix("1..") {
-            self.plan = plan.split(' ').next().and_then(|plan| plan.parse().ok());
+            self.plan.get_or_insert(plan.split(' ').next().and_then(|plan| plan.parse().ok()).unwrap_or(0));
         }
         Says::Nothing
     }
@@ -123,44 +126,53 @@ impl Needles {
         Needles { words, finders: OnceLock::new() }
     }
 
+    fn finders(&self) -> &[Finder<'static>] {
+        self.finders.get_or_init(|| self.words.iter().map(Finder::new).collect())
+    }
+
     /// Whether any of them stands in an output.
     fn stand_in(&self, output: &str) -> bool {
-        let finders = self.finders.get_or_init(|| self.words.iter().map(Finder::new).collect());
-        finders.iter().any(|finder| finder.find(output.as_bytes()).is_some())
+        self.finders().iter().any(|finder| finder.find(output.as_bytes()).is_some())
     }
 }
 
-/// Beginnings of lines. Most lines have none of them, which a bit tells sooner than all the phrases.
+/// Beginnings of lines. Most lines have none of them, which their first four bytes tell.
 struct Beginnings {
     phrases: &'static [&'static str],
-    bits: [u64; 4],
+    /// For each hash of four bytes where the phrases that begin so are in the list: from the first to behind the last.
+    places: [(u8, u8); 256],
 }
 
 impl Beginnings {
     const fn of(phrases: &'static [&'static str]) -> Self {
-        let mut bits = [0; 4];
+        assert!(phrases.len() < 256, "a place is a byte");
+        let mut places = [(0, 0); 256];
         let mut at = 0;
         while at < phrases.len() {
             let [a, b, c, d, ..] = *phrases[at].as_bytes() else { panic!("a beginning has four bytes at least") };
-            let (word, bit) = Self::place([a, b, c, d]);
-            bits[word] |= bit;
+            let place = &mut places[Self::hash([a, b, c, d])];
+            if place.1 == 0 {
+                place.0 = at as u8;
+            }
             at += 1;
+            place.1 = at as u8;
         }
-        Beginnings { phrases, bits }
+        Beginnings { phrases, places }
     }
 
-    /// Where the bit for the first four bytes is.
-    const fn place(first: [u8; 4]) -> (usize, u64) {
-        let hash = u32::from_le_bytes(first).wrapping_mul(0x9E37_79B1) >> 24;
-        (hash as usize / 64, 1 << (hash % 64))
+    const fn hash(first: [u8; 4]) -> usize {
+        (u32::from_le_bytes(first).wrapping_mul(0x9E37_79B1) >> 24) as usize
     }
 
     /// Whether a line begins with one of them.
     fn begin(&self, line: &str) -> bool {
-        let Some(first) = line.as_bytes().first_chunk() else { return false };
-        let (word, bit) = Self::place(*first);
-        let begins = |phrase: &&str| phrase.as_bytes().first_chunk() == Some(first) && line.starts_with(phrase);
-        self.bits[word] & bit != 0 && self.phrases.iter().any(begins)
+        line.as_bytes().first_chunk().is_some_and(|first| self.begin_by(Self::hash(*first), line))
+    }
+
+    /// The same where the hash is known.
+    fn begin_by(&self, hash: usize, line: &str) -> bool {
+        let (from, to) = self.places[hash % self.places.len()];
+        from < to && self.phrases[usize::from(from)..usize::from(to)].iter().any(|phrase| line.starts_with(phrase))
     }
 }
 
@@ -213,7 +225,7 @@ static LINTS: Phrases = Phrases {
 };
 
 /// What a line says about tests.
-pub(super) fn of_tests(line: &str, tap: &mut Tap) -> Says {
+pub(super) fn of_tests(line: &str, holds: Holds, tap: &mut Tap) -> Says {
     if broken(line) || tap.read(line) == Says::Failed {
         return Says::Failed;
     }
@@ -222,7 +234,7 @@ pub(super) fn of_tests(line: &str, tap: &mut Tap) -> Says {
         // pytest could not load a file.
         (line, _) if line.starts_with("ERROR ") && line.contains("::") => Says::Failed,
         ("PASS" | "OK", _) => Says::Passed,
-        (line, says) => match counted(line) {
+        (line, says) => match if holds.counts { counted(line) } else { Says::Nothing } {
             Says::Nothing if is_go_package(line) => Says::Passed,
             Says::Nothing => says,
             counted => counted,
@@ -235,24 +247,78 @@ fn is_go_package(line: &str) -> bool {
     line.strip_prefix("ok").is_some_and(|rest| rest.starts_with(['\t', ' ']) && rest.contains('\t'))
 }
 
-/// Which of the words that may stand anywhere in a line stand in an output at all. Most do not.
+/// Which of the words that may stand anywhere in a line may stand in this one.
 #[derive(Clone, Copy)]
 pub(super) struct Holds {
     phrases: bool,
     counts: bool,
 }
 
-impl Holds {
+/// Tells at a glance that a line says nothing, as most do, and is never wrong about that.
+pub(super) struct Glance<'o> {
+    kind: RunKind,
+    phrases: &'static Phrases,
+    holds: Holds,
+    /// The places of the words of which a line that counts something has one.
+    counted: Vec<Peekable<FindIter<'o, 'static>>>,
+}
+
+/// Of these each line that counts tests has one: failed, passing, Errors. Linters have [`PROBLEMS`].
+static COUNTED: Needles = Needles::of(&["ail", "ass", "rror"]);
+
+/// Beginnings that are looked at beside the phrases.
+#[rustfmt::skip]
+static BESIDE: Beginnings = Beginnings::of(&[
+    "FAIL", "PASS", "ERROR ", "not ok ", "make[", "Found ", "Generated ", "Success: no issues found",
+]);
+
+impl<'o> Glance<'o> {
     /// Looks through the output of a run.
-    pub(super) fn of(kind: RunKind, output: &str) -> Self {
-        match kind {
-            RunKind::Test => Holds { phrases: true, counts: true },
-            RunKind::Build => Holds { phrases: BUILDS.inside(output, false), counts: false },
+    pub(super) fn of(kind: RunKind, output: &'o str) -> Self {
+        let places = |words: &'static Needles| -> Vec<_> {
+            words.finders().iter().map(|word| word.find_iter(output.as_bytes()).peekable()).collect()
+        };
+        let (phrases, holds, counted) = match kind {
+            RunKind::Test => (&TESTS, false, places(&COUNTED)),
+            RunKind::Build => (&BUILDS, BUILDS.inside(output, false), Vec::new()),
             RunKind::Lint => {
-                let counts = PROBLEMS.stand_in(output);
-                Holds { phrases: LINTS.inside(output, counts), counts }
+                let mut counted = places(&PROBLEMS);
+                let counts = counted.iter_mut().any(|places| places.peek().is_some());
+                (&LINTS, LINTS.inside(output, counts), counted)
             }
+        };
+        Glance { kind, phrases, holds: Holds { phrases: holds, counts: false }, counted }
+    }
+
+    /// What the bare line at this place of the output may hold, or nothing where it says nothing. Lines are asked for in
+    /// order.
+    pub(super) fn at(&mut self, line: &str, place: Range<usize>) -> Option<Holds> {
+        let mut holds = self.holds;
+        for places in &mut self.counted {
+            while places.peek().is_some_and(|at| *at < place.start) {
+                places.next();
+            }
+            holds.counts |= places.peek().is_some_and(|at| *at < place.end);
         }
+        (holds.phrases || holds.counts || self.may_say(line)).then_some(holds)
+    }
+
+    /// Whether a line may say something by its beginning or its end.
+    fn may_say(&self, line: &str) -> bool {
+        let bytes = line.as_bytes();
+        // A task in front of the line; the plan and the points of TAP; shellcheck.
+        if let [b'[', ..] | [b'1', b'.', ..] | [b'o', b'k', ..] | [b'I', b'n', ..] | [.., b']'] = bytes {
+            return true;
+        }
+        let Some(first) = bytes.first_chunk() else { return !bytes.is_empty() };
+        let hash = Beginnings::hash(*first);
+        let Phrases { fails_at_start, passes_at_start, .. } = self.phrases;
+        let begins = |beginnings: &Beginnings| beginnings.begin_by(hash, line);
+        begins(&BREAKS)
+            || begins(&BESIDE)
+            || begins(fails_at_start)
+            || begins(passes_at_start)
+            || self.kind != RunKind::Test && has_position(line)
     }
 }
 
@@ -428,12 +494,49 @@ fn contains(line: &str, phrases: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn each_phrase_has_a_stem() {
         for phrases in [&TESTS, &BUILDS, &LINTS] {
             for phrase in phrases.fails_inside.words.iter().chain(phrases.passes_inside.words) {
                 assert!(contains(phrase, phrases.stems.words) || contains(phrase, PROBLEMS.words), "{phrase}");
+            }
+        }
+    }
+
+    /// Words and signs that lines of the property are made of, beside the phrases.
+    #[rustfmt::skip]
+    const PARTS: &[&str] = &[
+        "1", "3", "0", " ", " ", "  ", "\t", ":", ",", "::", "[", "]", "] ", "ok", "not ok ", "1..", "PASS", "OK", "FAIL",
+        "ERROR ", "failed", "passed", "passing", "tests", "errors", "Failures", "Tests", "# pass", "ℹ fail", "in", "In a line 3",
+        "a.rs:1:2: x", " failed]", "make[1]: *** x", "Found 3 errors", "Generated x app", "issues", "é", "test a ... ok",
+        "Success: no issues found",
+    ];
+
+    proptest! {
+        #[test]
+        fn a_glance_is_never_wrong(parts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6)) {
+            let phrases = [&TESTS, &BUILDS, &LINTS].into_iter().flat_map(|phrases| {
+                let inside = [&phrases.fails_inside, &phrases.passes_inside].map(|needles| needles.words);
+                let starts = [&phrases.fails_at_start, &phrases.passes_at_start].map(|begin| begin.phrases);
+                [inside, starts].concat()
+            });
+            let all: Vec<&str> = phrases.chain([BREAKS.phrases, PARTS]).flatten().copied().collect();
+            let line: String = parts.iter().map(|part| *part.get(&all)).collect();
+            for kind in [RunKind::Test, RunKind::Build, RunKind::Lint] {
+                let whole = bare(&line);
+                if whole.is_empty() || Glance::of(kind, &line).at(whole, 0..line.len()).is_some() {
+                    continue;
+                }
+                prop_assert_eq!(task_and_text(whole), (None, whole));
+                let (holds, mut tap) = (Holds { phrases: true, counts: true }, Tap::default());
+                let says = match kind {
+                    RunKind::Test => of_tests(whole, holds, &mut tap),
+                    RunKind::Build => of_build(whole, holds),
+                    RunKind::Lint => of_lint(whole, holds),
+                };
+                prop_assert_eq!((says, tap.plan, tap.ok), (Says::Nothing, None, 0), "{}", line);
             }
         }
     }

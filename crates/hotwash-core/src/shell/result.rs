@@ -1,12 +1,12 @@
 //! What a run came to, read from what it printed.
 //!
 //! An exit code says it best, but most real runs are piped into `tail` or followed by something else, and then the
-//! runner's own summary is all there is. Lines are read from the last to the first, because summaries come last; one
-//! failure anywhere decides. What a single line says is in [`lines`](super::lines).
+//! runner's own summary is all there is. One failure anywhere decides. Most lines say nothing, which is seen at a
+//! glance; what a single line says is in [`lines`](super::lines).
 //! Whether the client ran the command at all, or sent it to the background, is for the caller to know: that is
 //! [`Exit::Unknown`].
 
-use memchr::memrchr;
+use memchr::memchr;
 
 use super::lines::{self, Says};
 use super::runs::{Run, RunKind};
@@ -54,15 +54,15 @@ fn read(kind: RunKind, output: &str) -> RunResult {
     let mut result = RunResult::Unknown;
     let mut tap = lines::Tap::default();
     let output = lines::undecorated(output);
-    let holds = lines::Holds::of(kind, &output);
-    let mut rest = &*output;
-    while !rest.is_empty() {
-        let (before, line) = match memrchr(b'\n', rest.as_bytes()) {
-            Some(at) => (rest.get(..at).unwrap_or_default(), rest.get(at + 1..).unwrap_or_default()),
-            None => ("", rest),
-        };
-        rest = before;
-        let (task, line) = lines::task_and_text(lines::bare(line));
+    let mut glance = lines::Glance::of(kind, &output);
+    let mut from = 0;
+    while let Some(rest) = output.get(from..).filter(|rest| !rest.is_empty()) {
+        let length = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let line = lines::bare(rest.get(..length).unwrap_or_default());
+        let holds = glance.at(line, from..from + length);
+        from += length + 1;
+        let Some(holds) = holds else { continue };
+        let (task, line) = lines::task_and_text(line);
         if line.is_empty() {
             continue;
         }
@@ -73,7 +73,7 @@ fn read(kind: RunKind, output: &str) -> RunResult {
             _ => {}
         }
         let says = match kind {
-            RunKind::Test => lines::of_tests(line, &mut tap),
+            RunKind::Test => lines::of_tests(line, holds, &mut tap),
             RunKind::Build => lines::of_build(line, holds),
             RunKind::Lint => lines::of_lint(line, holds),
         };

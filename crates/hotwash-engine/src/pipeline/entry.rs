@@ -7,7 +7,7 @@ use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
 use hotwash_core::facts::{Cited, Facts, Identity, Ledger};
 use hotwash_core::outcomes::summary::{Summary, Told};
 use hotwash_core::outcomes::{self};
-use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
+use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts, redact_known};
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::joining::runs;
 use hotwash_core::sessions::{Part, Piece, Session, SessionId, SessionKind, Timestamp};
@@ -19,16 +19,17 @@ const STILL_RUNNING: u32 = 0;
 /// A title is at most this long.
 const TITLE_CHARS: usize = 120;
 
-/// What is kept of a transcript. Its role is found out unless it is known. Also gives the sessions that come of pieces
-/// that are joined unless another transcript gets in between.
+/// What is kept of a transcript. Its role is found out unless it is known.
 pub(super) fn entry(
     mut file: FileState,
     known: Option<Role>,
-    transcript: &Transcript,
+    is_new: bool,
+    transcript: &mut Transcript,
     setup: &Setup<'_>,
-) -> (Entry, Vec<Joined>) {
-    let parts: Vec<&Part> = transcript.pieces.parts().collect();
-    let finished: Vec<Finished> = parts.iter().map(|part| Finished::of(&part.ledger, setup)).collect();
+) -> Entry {
+    let finished: Vec<Finished> =
+        transcript.pieces.parts_mut().map(|part| Finished::of(&mut part.ledger, setup)).collect();
+    let mut parts: Vec<&mut Part> = transcript.pieces.parts_mut().collect();
     if let Some((Finished { facts: last, .. }, part)) = finished.last().zip(parts.last())
         && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
         && is_fresh(&part.ledger.identity(), setup)
@@ -38,34 +39,37 @@ pub(super) fn entry(
     }
     let role = known.unwrap_or_else(|| {
         let pieces: Vec<(&Part, &Facts)> =
-            parts.iter().copied().zip(finished.iter().map(|finished| &finished.facts)).collect();
+            parts.iter().map(|part| &**part).zip(finished.iter().map(|finished| &finished.facts)).collect();
         role(file.path.as_ref(), &transcript.reading, &pieces)
     });
     let mut joined = Vec::new();
     let (mut pieces, mut parts_of, mut sessions, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     if let Some(kind) = role.session() {
-        for (part, finished) in parts.iter().zip(finished).filter(|(part, _)| part.has_lived()) {
-            let piece = part.piece();
+        for (n, (part, finished)) in parts.iter().zip(finished).enumerate().filter(|(_, (part, _))| part.has_lived()) {
             keys.extend(part.ledger.keys());
-            parts_of.push((part, finished));
-            pieces.push(piece);
+            pieces.push(part.piece());
+            parts_of.push((n, finished));
         }
-        for (at, (part, finished)) in parts_of.into_iter().enumerate() {
+        let joined_at = if kind == SessionKind::Main { within(&file, &mut parts, &pieces, setup) } else { Vec::new() };
+        // Pieces that nobody knows yet are put together at once. They are hardly ever parted again.
+        let is_joined =
+            |at: usize| joined_at.iter().any(|(first, joined)| (*first..first + joined.parts.len()).contains(&at));
+        for (at, (n, finished)) in parts_of.into_iter().enumerate().filter(|(at, _)| !(is_new && is_joined(*at))) {
             let next = pieces.get(at + 1);
-            sessions.push(graded(kind, &pieces[at], next, &part.ledger, finished, setup));
+            let mut graded = graded(kind, &pieces[at], next, &parts[n].ledger, finished, setup);
+            graded.session.open = next.is_none();
+            sessions.push(graded);
         }
-        joined = within(&file, &parts, &pieces, setup);
-        if let Some(last) = sessions.last_mut() {
-            last.session.open = true;
-        }
+        joined.extend(joined_at.into_iter().map(|(_, joined)| joined));
         keys.sort_unstable();
         keys.dedup();
     }
-    (Entry { file, role, is_new: false, reading: stored(&transcript.reading), keys, pieces, sessions }, joined)
+    Entry { file, role, is_new, reading: stored(&transcript.reading), keys, pieces, sessions, joined }
 }
 
-/// The sessions that pieces of one transcript make up, as if there were no others in their folder.
-fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<Joined> {
+/// The sessions that pieces of one transcript make up, as if there were no others in their folder, each with the place
+/// of its first piece.
+fn within(file: &FileState, parts: &mut [&mut Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<(usize, Joined)> {
     let one_folder = pieces.windows(2).all(|pair| pair[0].folder == pair[1].folder);
     if pieces.len() < 2 || !one_folder {
         return Vec::new();
@@ -86,7 +90,7 @@ fn within(file: &FileState, parts: &[&Part], pieces: &[Piece], setup: &Setup<'_>
         for (part, join) in of_run[1..].iter_mut().zip(&run.joins) {
             part.joined = Some(*join);
         }
-        joined.push(Joined { graded, parts: of_run });
+        joined.push((first, Joined { graded, parts: of_run }));
     }
     joined
 }
@@ -99,9 +103,9 @@ pub(super) struct Finished {
 
 impl Finished {
     /// What comes of a ledger.
-    pub(super) fn of(ledger: &Ledger, setup: &Setup<'_>) -> Finished {
+    pub(super) fn of(ledger: &mut Ledger, setup: &Setup<'_>) -> Finished {
         let answer = ledger.last_answer();
-        Finished { facts: ledger.finish_as(setup.prices, answer.as_deref()), answer }
+        Finished { facts: ledger.hand_over(setup.prices, answer.as_deref()), answer }
     }
 }
 
@@ -144,7 +148,7 @@ pub(super) fn graded(
         kind,
         recorded: identity.session.unwrap_or_default().to_owned(),
         agent: identity.agent.map(str::to_owned),
-        project: redact(identity.cwd.unwrap_or_default(), setup.rules),
+        project: redact_known(identity.cwd.unwrap_or_default(), setup.rules),
         title: one_line(title, setup.rules),
         summary: redact(&paragraph, setup.rules),
         from: identity.from,
@@ -166,8 +170,9 @@ fn is_fresh(identity: &Identity<'_>, setup: &Setup<'_>) -> bool {
 
 /// Folds white space, then shortens: redacted text may be cut, raw text may not.
 fn one_line(text: Redacted<String>, rules: &Rules) -> Redacted<String> {
-    let folded = text.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = if folded == text.as_str() { text } else { redact(&folded, rules) };
+    let is_folded = text.as_str().split(' ').all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+    let line =
+        if is_folded { text } else { redact(&text.as_str().split_whitespace().collect::<Vec<_>>().join(" "), rules) };
     line.shorten(TITLE_CHARS)
 }
 

@@ -18,7 +18,7 @@ use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::stores::{Archived, Disk, Entry, FileState, JoinedRows, Role, Rows, Stamp, Store, StoreError};
+use crate::stores::{Archived, Disk, FileState, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError};
 use entry::entry;
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
@@ -43,11 +43,11 @@ const HANDED_OVER: usize = 16;
 const HANDED_OVER_BYTES: u64 = 1 << 20;
 /// How many times that may wait for the writer.
 const WAITING: usize = 32;
-/// How many transcripts are kept in one go.
-const BATCH: usize = 256;
+/// How many transcripts are kept in one go. Each time, the pages that indexes grow in are written once more.
+const BATCH: usize = 512;
 /// After how many of those somebody is asked to empty the log of the store, and after how many the writer does so.
-const ASKED_AFTER: usize = 4;
-const WAITS_AFTER: usize = 32;
+const ASKED_AFTER: usize = 2;
+const WAITS_AFTER: usize = 16;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
@@ -108,7 +108,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     }
     if jobs.is_empty() {
         // An earlier run may have been interrupted before it came to this.
-        settle(store, setup, &Ready::new())?;
+        settle(store, setup, Ready::default())?;
         return Ok(ingested);
     }
     // The longest first, so that no core is left with it at the end; the others as they are found, which is about
@@ -137,7 +137,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             let paths: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
             store.mark_uncut(&paths)?;
         }
-        settle(store, setup, &ready)
+        settle(store, setup, ready)
     });
     let waits = store.with_waiting();
     done?;
@@ -149,8 +149,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     Ok(ingested)
 }
 
-/// Reads transcripts, many at a time, and keeps what comes of them. Gives the sessions of several pieces that were
-/// established on the way.
+/// Reads transcripts, many at a time, and keeps what comes of them. Gives what was established on the way.
 fn read(
     jobs: &[Job<'_>],
     store: &mut Store,
@@ -158,7 +157,7 @@ fn read(
     ingested: &mut Ingested,
     log: &mut Log<'_>,
 ) -> Result<Ready, StoreError> {
-    let mut ready = Ready::new();
+    let mut ready = Ready::default();
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::sync_channel(WAITING);
@@ -202,17 +201,16 @@ fn read(
                         Some(Err(error)) => ingested.unarchived.push((path(), words(&error))),
                         None => {}
                     }
-                    ready.extend(done.joined.into_iter().map(|joined| (joined.session.id.clone(), joined)));
                     batch.rows.push(done.rows);
                 }
             }
             (setup.progress)(file + 1, jobs.len(), ingested.bytes, total);
             if batch.rows.len() >= BATCH {
-                batch.put(store, setup, ingested)?;
+                batch.put(store, setup, ingested, &mut ready)?;
                 log.has_grown();
             }
         }
-        batch.put(store, setup, ingested)
+        batch.put(store, setup, ingested, &mut ready)
     })?;
     ingested.failed.sort();
     ingested.unarchived.sort();
@@ -259,8 +257,15 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
     Ok(jobs)
 }
 
-/// Sessions of several pieces that were established while reading, by their ids.
-type Ready = HashMap<SessionId, JoinedRows>;
+/// What was established while reading, so that settling need not read it again.
+#[derive(Default)]
+struct Ready {
+    /// Sessions of several pieces, by their ids.
+    joined: HashMap<SessionId, JoinedRows>,
+    /// Transcripts of which nothing was known before: they were read as a whole, and as if all in them were theirs.
+    /// Each has its mark in the store, which is another one if somebody has put it again since.
+    new: HashMap<String, i64>,
+}
 
 /// What the store knows of a file.
 #[derive(Clone)]
@@ -273,16 +278,17 @@ enum Before {
 
 /// Finds out whose the events are that several transcripts hold, and which pieces belong together, where something that
 /// was put may have changed it.
-fn settle(store: &mut Store, setup: &Setup<'_>, ready: &Ready) -> Result<(), StoreError> {
+fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), StoreError> {
     recut::read_again(store, setup)?;
     let unsettled = store.unsettled()?;
     if unsettled.is_empty() {
         return Ok(());
     }
-    let others = settle_copies::settle_copies(store, setup, &unsettled)?;
+    ready.new.retain(|path, mark| unsettled.get(path) == Some(mark));
+    let others = settle_copies::settle_copies(store, setup, &unsettled, &ready)?;
     let changed = unsettled.keys().chain(&others).map(String::as_str).collect();
     let holdings = store.holdings()?;
-    settle_joins::settle_joins(store, setup, &holdings, &changed, ready)?;
+    settle_joins::settle_joins(store, setup, &holdings, &changed, &others, &ready)?;
     settle_rework::settle_rework(store, setup.jobs, &holdings, &changed)?;
     store.settled(&unsettled)
 }
@@ -346,8 +352,15 @@ struct Batch {
 }
 
 impl Batch {
-    fn put(&mut self, store: &mut Store, setup: &Setup<'_>, ingested: &mut Ingested) -> Result<(), StoreError> {
-        let forgotten = store.put_rows(&self.rows, &self.archived)?;
+    /// Puts it, and notes what of it is ready.
+    fn put(
+        &mut self,
+        store: &mut Store,
+        setup: &Setup<'_>,
+        ingested: &mut Ingested,
+        ready: &mut Ready,
+    ) -> Result<(), StoreError> {
+        let Put { forgotten, mark } = store.put_rows(&self.rows, &self.archived)?;
         if let Some(archive) = setup.archive
             && !forgotten.is_empty()
             && let Err(error) = archive.forget(&forgotten)
@@ -356,7 +369,12 @@ impl Batch {
             ingested.unarchived.push((archive.folder().display().to_string(), why));
         }
         self.archived.clear();
-        self.rows.clear();
+        for rows in self.rows.drain(..) {
+            if rows.is_new {
+                ready.new.insert(rows.file.path, mark);
+            }
+            ready.joined.extend(rows.joined.into_iter().map(|joined| (joined.session.id.clone(), joined)));
+        }
         Ok(())
     }
 }
@@ -401,7 +419,6 @@ struct Job<'a> {
 /// What came of reading one.
 struct Done {
     rows: Rows,
-    joined: Vec<JoinedRows>,
     reading: Reading,
     archived: Option<io::Result<Archived>>,
     bytes: u64,
@@ -454,12 +471,10 @@ impl Job<'_> {
         });
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
-        let (entry, joined) = entry(file, None, &transcript, setup);
+        let entry = entry(file, None, before.is_none(), &mut transcript, setup);
         drop(transcript);
         // Made here and not by the writer, who has the most to do.
-        let rows = Entry { is_new: before.is_none(), ..entry }.into();
-        let joined = joined.into_iter().map(JoinedRows::from).collect();
-        Ok(Done { rows, joined, reading, archived, bytes, grown: resumes })
+        Ok(Done { rows: entry.into(), reading, archived, bytes, grown: resumes })
     }
 
     fn keep(&self, archive: &Archive, version: u32, grown: bool) -> io::Result<Archived> {

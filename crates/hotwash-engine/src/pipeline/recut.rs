@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Brings all sessions in line with what is known of prompts. Says how many transcripts were cut elsewhere.
 pub fn recut(store: &mut Store, setup: &Setup<'_>) -> Result<u64, StoreError> {
     let changed = read_again(store, setup)?;
-    settle(store, setup, &Ready::new())?;
+    settle(store, setup, Ready::default())?;
     Ok(changed)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
             }
             let mut transcript = Transcript::default().by(Agent::of(path.as_ref())).knowing(&topics);
             if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_ok() {
-                let (entry, _) = entry(file, None, &transcript, setup);
+                let entry = entry(file, None, false, &mut transcript, setup);
                 if entry.pieces != held {
                     // Why it is cut may be all that is new.
                     let elsewhere =

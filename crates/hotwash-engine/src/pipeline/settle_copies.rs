@@ -2,10 +2,10 @@
 
 use super::entry::entry;
 use super::side_by_side::side_by_side;
-use super::{Setup, open_transcript};
-use crate::sources::claude_code::read::{Transcript, Window};
+use super::{Ready, Setup, open_transcript};
+use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::sources::{Agent, claude_code, langfuse};
-use crate::stores::{Holder, Role, Rows, Store, StoreError};
+use crate::stores::{FileState, Holder, Role, Rows, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
@@ -20,6 +20,7 @@ pub(super) fn settle_copies(
     store: &mut Store,
     setup: &Setup<'_>,
     unsettled: &BTreeMap<String, i64>,
+    ready: &Ready,
 ) -> Result<BTreeSet<String>, StoreError> {
     let holders = store.holders()?;
     let topics = Arc::new(store.decisions()?);
@@ -30,7 +31,8 @@ pub(super) fn settle_copies(
         .filter(|group: &Vec<&Holder>| group.iter().any(|holder| unsettled.contains_key(&holder.path)))
         .collect();
     for groups in groups.chunks(GROUPS) {
-        let settled = side_by_side(store, setup.jobs, groups, |store, group| settled(store, setup, &topics, group))?;
+        let settled =
+            side_by_side(store, setup.jobs, groups, |store, group| settled(store, setup, &topics, group, ready))?;
         let (rows, moved): (Vec<Vec<Rows>>, Vec<Vec<&str>>) = settled.into_iter().unzip();
         let rows: Vec<Rows> = rows.into_iter().flatten().collect();
         store.put_own(&rows, &moved.concat())?;
@@ -49,7 +51,7 @@ fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Re
     let mut rows = Vec::new();
     for path in &copies {
         let Some(file) = store.file(path)? else { continue };
-        let (mut entry, _) = entry(file, Some(Role::Copy), &Transcript::default(), setup);
+        let mut entry = entry(file, Some(Role::Copy), false, &mut Transcript::default(), setup);
         if let Ok(at) = holders.binary_search_by(|holder| holder.path.cmp(path)) {
             entry.keys.clone_from(&holders[at].keys);
         }
@@ -68,6 +70,7 @@ fn settled<'h>(
     setup: &Setup<'_>,
     topics: &Arc<Decisions>,
     group: &[&'h Holder],
+    ready: &Ready,
 ) -> Result<(Vec<Rows>, Vec<&'h str>), StoreError> {
     let mut members = Vec::new();
     let mut unreadable = Vec::new();
@@ -78,7 +81,7 @@ fn settled<'h>(
             _ => open_transcript(store, setup.archive, &holder.path, file.version)?,
         };
         match input.map(|mut input| claude_code::read::records(Agent::of(holder.path.as_ref()), &mut *input)) {
-            Some(Ok(records)) => members.push((*holder, file, records)),
+            Some(Ok((records, reading))) => members.push((*holder, file, records, reading)),
             // A copy had nothing of its own before, so there is nothing to be lost with it.
             _ if holder.role == Role::Copy => {}
             _ => unreadable.push(*holder),
@@ -91,9 +94,17 @@ fn settled<'h>(
     });
     let taken: KeySet<Key> = gone.iter().flat_map(|gone| gone.keys.iter().copied()).collect();
 
-    let records: Vec<_> = members.iter().map(|(.., records)| records.clone()).collect();
+    // Without a state to go on from: when one grows it is read as a whole, and its copies are settled again.
+    let drop_state = |file: &FileState| {
+        if let Some(archive) = setup.archive {
+            archive.drop_state(&file.path, file.version);
+        }
+    };
+    let records: Vec<_> = members.iter().map(|(_, _, records, _)| records.clone()).collect();
     let mut rows = Vec::new();
-    for (at, ((holder, file, records), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
+    for (at, ((holder, file, records, reading), mut foreign)) in
+        members.iter().zip(copies::foreign(&records)).enumerate()
+    {
         let agent = Agent::of(file.path.as_ref());
         let open = || open_transcript(store, setup.archive, &file.path, file.version);
         if !taken.is_empty()
@@ -103,11 +114,15 @@ fn settled<'h>(
         {
             foreign.extend(copied);
         }
-        let Some(mut input) = open()? else { continue };
+        let is_as_read = foreign.is_empty() && !records.is_empty() && ready.new.contains_key(&file.path);
+        if is_as_read && holder.role.session().is_some() && store.owns_all(&file.path, file.version)? {
+            drop_state(file);
+            continue;
+        }
         let foreign: HashSet<Key> = foreign.into_iter().collect();
         let owns_nothing = if records.is_empty() {
             // Its records have no ids: it can only be a copy as a whole.
-            let whole = |(other, (member, ..)): (usize, &(&Holder, _, _))| {
+            let whole = |(other, (member, ..)): (usize, &(&Holder, _, _, _))| {
                 other != at && within(&holder.keys, member) && (member.keys.len() > holder.keys.len() || other < at)
             };
             members.iter().enumerate().any(whole)
@@ -115,15 +130,18 @@ fn settled<'h>(
             records.iter().all(|(key, _)| foreign.contains(key))
         };
         let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent).knowing(topics);
-        if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
-            continue;
+        if owns_nothing && !records.is_empty() && agent == Agent::ClaudeCode {
+            // There is nothing to read in it but what it says of itself, and all of that stood elsewhere before.
+            transcript.reading = Reading { duplicate_lines: records.len() as u64, ..*reading };
+        } else {
+            let Some(mut input) = open()? else { continue };
+            if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
+                continue;
+            }
         }
         let role = owns_nothing.then_some(Role::Copy);
-        // Without a state to go on from: when it grows it is read as a whole, and its copies are settled again.
-        if let Some(archive) = setup.archive {
-            archive.drop_state(&file.path, file.version);
-        }
-        let (mut entry, _) = entry(file.clone(), role, &transcript, setup);
+        drop_state(file);
+        let mut entry = entry(file.clone(), role, false, &mut transcript, setup);
         entry.keys.clone_from(&holder.keys);
         rows.push(entry.into());
     }

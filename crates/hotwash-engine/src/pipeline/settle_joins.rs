@@ -12,8 +12,8 @@ use crate::stores::{
 };
 use hotwash_core::sessions::joining::{Run, runs};
 use hotwash_core::sessions::topic::ByWords;
-use hotwash_core::sessions::{Piece, Pieces, SessionKind};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use hotwash_core::sessions::{Piece, Pieces, SessionId, SessionKind};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A piece and the transcript it is in.
 #[derive(Clone, Copy)]
@@ -30,15 +30,18 @@ impl Placed<'_> {
 }
 
 /// Brings the sessions of all directories up to date in which one of these transcripts has a piece. `ready` are sessions
-/// of several pieces that need not be read again.
+/// of several pieces that need not be read again. They were put as they are if they are of new transcripts, unless some
+/// of their events turned out to be `others`'.
 pub(super) fn settle_joins(
     store: &mut Store,
     setup: &Setup<'_>,
     holdings: &[Holding],
     changed: &HashSet<&str>,
+    others: &BTreeSet<String>,
     ready: &Ready,
 ) -> Result<(), StoreError> {
     let before = store.joined()?;
+    let is_as_put = |path: &String| ready.new.contains_key(path) && !others.contains(path);
     let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
     let folders: HashSet<u64> = holdings
         .iter()
@@ -51,26 +54,29 @@ pub(super) fn settle_joins(
             pieces.entry(piece.folder).or_default().push(Placed { holding, piece });
         }
     }
-    // The sessions that each piece was in so far, where it was not alone.
-    let mut joined_before: HashMap<&str, &str> = HashMap::new();
-    for (session, parts) in &before {
-        joined_before.extend(parts.iter().map(|part| (part.id.0.as_str(), session.as_str())));
-    }
+    // Pieces that were not alone so far. They are known by their ids, because a copy may have another place now.
+    let joined_before: HashSet<&str> = before.values().flatten().map(|part| part.id.0.as_str()).collect();
     let (mut joined, mut read, mut single) = (Vec::new(), Vec::new(), Vec::new());
     for placed in pieces.values() {
         for run in runs(&placed.iter().map(|placed| placed.piece).collect::<Vec<_>>()) {
-            let of_run: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
-            let ids: Vec<String> = of_run.iter().map(|placed| placed.piece.id().0).collect();
-            let stands = before.get(&ids[0]).is_some_and(|parts| parts.iter().map(|part| &part.id.0).eq(&ids))
-                && !of_run.iter().any(|placed| of_changed(placed.holding));
-            let was_joined = ids.iter().any(|id| joined_before.contains_key(id.as_str()));
-            if run.pieces.len() > 1 && !stands {
-                match ready.get(&of_run[0].piece.id()).filter(|ready| is_same(&ready.parts, &of_run)) {
-                    Some(ready) => joined.push(ready),
-                    None => read.extend(join(store, setup, &run, &of_run)?),
+            if let [alone] = run.pieces[..] {
+                if joined_before.contains(placed[alone].piece.id().0.as_str()) {
+                    single.extend(part(store, setup, placed[alone])?);
                 }
-            } else if run.pieces.len() == 1 && was_joined {
-                single.extend(part(store, setup, of_run[0])?);
+                continue;
+            }
+            let of_run: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
+            let ids: Vec<SessionId> = of_run.iter().map(|placed| placed.piece.id()).collect();
+            let known = before.get(&ids[0].0).filter(|parts| parts.iter().map(|part| &part.id).eq(&ids));
+            let ready = ready.joined.get(&ids[0]).filter(|ready| is_same(&ready.parts, &of_run));
+            let is_put = ready
+                .is_some_and(|ready| ready.is_put && is_as_put(&of_run[0].holding.path) && known == Some(&ready.parts));
+            if is_put || known.is_some() && !of_run.iter().any(|placed| of_changed(placed.holding)) {
+                continue;
+            }
+            match ready {
+                Some(ready) => joined.push(ready),
+                None => read.extend(join(store, setup, &run, &of_run)?),
             }
         }
     }
@@ -135,7 +141,7 @@ fn replay(
         part.opened = part.opened.of_transcript(number);
         part.recorded = recorded.get(&number).cloned().unwrap_or_default();
     }
-    let finished = Finished::of(whole.ledger(), setup);
+    let finished = Finished::of(whole.ledger_mut(), setup);
     let last = &pieces[pieces.len() - 1];
     let next = last.holding.pieces.iter().skip_while(|piece| *piece != last.piece).nth(1);
     Ok(Some((graded(SessionKind::Main, pieces[0].piece, next, whole.ledger(), finished, setup), parts)))

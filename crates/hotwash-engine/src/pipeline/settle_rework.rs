@@ -5,7 +5,7 @@
 
 use super::side_by_side::side_by_side;
 use crate::stores::{Holding, Store, StoreError};
-use hotwash_core::rework::{Rework, Settings, affected, rework};
+use hotwash_core::rework::{Placed, Rework, Settings, affected, rework};
 use hotwash_core::sessions::{Piece, SessionId, Timestamp};
 use std::collections::HashSet;
 
@@ -21,14 +21,21 @@ pub(super) fn settle_rework(
     holdings: &[Holding],
     changed: &HashSet<&str>,
 ) -> Result<(), StoreError> {
-    let holdings = holdings.iter().filter(|holding| changed.contains(holding.path.as_str()));
-    let mut ids: Vec<SessionId> = holdings.flat_map(|holding| holding.pieces.iter().map(Piece::id)).collect();
-    for (session, parts) in store.joined()? {
-        if parts.iter().any(|part| changed.contains(part.path.as_str())) {
-            ids.push(SessionId(session));
+    let is_changed = |holding: &Holding| changed.contains(holding.path.as_str());
+    // In a first run that is all of them, and one pass over what there is finds them sooner than their ids do.
+    let changes = if holdings.iter().all(is_changed) {
+        store.all_changes()?
+    } else {
+        let holdings = holdings.iter().filter(|holding| is_changed(holding));
+        let mut ids: Vec<SessionId> = holdings.flat_map(|holding| holding.pieces.iter().map(Piece::id)).collect();
+        for (session, parts) in store.joined()? {
+            if parts.iter().any(|part| changed.contains(part.path.as_str())) {
+                ids.push(SessionId(session));
+            }
         }
-    }
-    let mut open: Vec<(String, Vec<Span>)> = store.changes_of(&ids)?.into_iter().collect();
+        store.changes_of(&ids)?
+    };
+    let mut open: Vec<(String, Vec<Span>)> = changes.into_iter().collect();
     // The largest first, so that nobody is left with it at the end.
     open.sort_by_key(|(_, spans)| std::cmp::Reverse(spans.len()));
     let judged = side_by_side(store, jobs, &open, |store, (repository, spans)| judged(store, repository, spans))?;
@@ -43,12 +50,10 @@ fn judged(store: &Store, repository: &str, spans: &[Span]) -> Result<Vec<Judged>
     let first = spans.iter().map(|(from, _)| *from).min().unwrap_or(Timestamp(0));
     // Those before are in no window that was touched, nor do they matter to one that was.
     let window = settings.until(Timestamp(0)).0;
-    let all = store.changed_in(repository, Timestamp(first.0.saturating_sub(window)))?;
+    let found = store.changed_in(repository, Timestamp(first.0.saturating_sub(window)))?;
+    let (all, numbers): (Vec<Placed>, Vec<i64>) = found.into_iter().unzip();
     let wanted = affected(spans, &all, &settings);
-    let judged = rework(&all, &wanted, &settings, |at| store.print(&all[at].session))?;
-    let outcome = |(&at, rework): (&usize, Rework)| {
-        let touched = rework.removed > 0 || rework.revert.is_some();
-        (all[at].session.clone(), touched.then_some(rework))
-    };
-    Ok(wanted.iter().zip(judged).map(outcome).collect())
+    let mut prints = store.prints()?;
+    let judged = rework(&all, &wanted, &settings, |at| prints.get(numbers[at]))?;
+    Ok(wanted.iter().map(|&at| all[at].session.clone()).zip(judged).collect())
 }

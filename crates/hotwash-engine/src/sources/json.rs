@@ -516,31 +516,32 @@ impl<'a> Cursor<'a> {
     }
 
     /// At an opening quote: the inside of the string, whatever it holds. No quote stands in its first `clear` bytes.
+    ///
+    /// Whether a block of text has quotes, and whether they are escaped, is anybody's guess, the processor's too. So the
+    /// same few steps are done for each block, and the only question asked is whether the string ends there.
     #[inline(never)]
     fn long_inside(&mut self, clear: usize) -> Result<&'a [u8]> {
         let string = self.rest;
-        let (mut blocks, last) = string.get(1 + clear..).unwrap_or_default().as_chunks();
-        while let [block, behind @ ..] = blocks {
-            blocks = behind;
-            if !has_quote(block) {
-                continue;
-            }
-            let at = string.len() - last.len() - (behind.len() + 1) * BLOCK;
-            let mut quotes = quotes(block);
-            while quotes != 0 {
-                let end = at + quotes.trailing_zeros() as usize;
-                if !escaped(string, end) {
-                    self.advance(end + 1);
-                    return Ok(&string[1..end]);
-                }
-                quotes &= quotes - 1;
+        let (blocks, last) = string.get(1 + clear..).unwrap_or_default().as_chunks();
+        let mut escapes = Escapes { first: escaped(string, (1 + clear).min(string.len())) };
+        for (n, block) in blocks.iter().enumerate() {
+            let ends = bits(block, b'"') & !escapes.escaped(bits(block, b'\\'));
+            if ends != 0 {
+                return Ok(self.inside(1 + clear + n * BLOCK + ends.trailing_zeros() as usize));
             }
         }
         let at = string.len() - last.len();
         let mut quotes = memchr::memchr_iter(b'"', last).map(|quote| at + quote);
         let end = quotes.find(|quote| !escaped(string, *quote)).ok_or(Malformed)?;
+        Ok(self.inside(end))
+    }
+
+    /// At an opening quote: the inside of the string that ends with the quote at this place. Goes on behind it.
+    #[inline]
+    fn inside(&mut self, end: usize) -> &'a [u8] {
+        let string = self.rest;
         self.advance(end + 1);
-        Ok(&string[1..end])
+        string.get(1..end).unwrap_or_default()
     }
 
     /// A number, `true`, `false` or `null`.
@@ -619,32 +620,38 @@ fn plain_length(chunk: &[u8; CHUNK]) -> Option<usize> {
     (marks != 0).then(|| marks.trailing_zeros() as usize % CHUNK)
 }
 
-/// Where quotes stand in the chunks of a block.
+/// Where a byte stands in a block: a bit for each place.
 #[inline]
-fn quotes_by_chunk(block: &[u8; BLOCK]) -> [u8x16; 4] {
+fn bits(block: &[u8; BLOCK], byte: u8) -> u64 {
     let (chunks, _) = block.as_chunks();
-    let quotes = |n: usize| places(chunks[n], b'"');
-    [quotes(0), quotes(1), quotes(2), quotes(3)]
+    let bits = |n: usize| u64::from(places(chunks[n], byte).to_bitmask());
+    bits(0) | bits(1) << 16 | bits(2) << 32 | bits(3) << 48
 }
 
-/// Whether a quote stands in a block.
-#[inline]
-fn has_quote(block: &[u8; BLOCK]) -> bool {
-    let [a, b, c, d] = quotes_by_chunk(block);
-    (a | b | c | d).to_bitmask() != 0
+/// Which places of a string are escaped, block after block.
+struct Escapes {
+    /// Whether the first place of the next block is.
+    first: bool,
 }
 
-/// Where quotes stand in a block: a bit for each place.
-#[inline]
-fn quotes(block: &[u8; BLOCK]) -> u64 {
-    let [a, b, c, d] = quotes_by_chunk(block);
-    let bits = |chunk: u8x16| u64::from(chunk.to_bitmask());
-    bits(a) | bits(b) << 16 | bits(c) << 32 | bits(d) << 48
+impl Escapes {
+    /// The places of the next block that stand behind an odd number of backslashes: a bit for each.
+    ///
+    /// Of a run of backslashes every other one escapes, beginning with the first. Subtracting a run from a one at every
+    /// odd place behind it borrows through the run, which leaves alternating bits, whatever its length.
+    #[inline]
+    fn escaped(&mut self, backslashes: u64) -> u64 {
+        const ODD: u64 = u64::from_le_bytes([0b1010_1010; 8]);
+        let first = u64::from(self.first);
+        let may_escape = backslashes & !first;
+        let alternating = (may_escape << 1 | ODD).wrapping_sub(may_escape) ^ ODD;
+        self.first = (alternating & backslashes) >> 63 == 1;
+        alternating ^ (backslashes | first)
+    }
 }
 
 /// Whether a quote of a string is escaped: it stands behind an odd number of backslashes. The string comes with its
-/// opening quote. Looking back from quotes is cheaper than stopping at every backslash: code has far more line ends
-/// than quotes.
+/// opening quote.
 #[inline]
 fn escaped(string: &[u8], quote: usize) -> bool {
     match &string[..quote] {

@@ -4,7 +4,7 @@ pub mod sqlite;
 #[cfg(test)]
 pub(crate) mod suite;
 
-pub use sqlite::{Became, Disk, JoinedRows, Rows, SessionRows, Stamp, Store, StoreError};
+pub use sqlite::{Became, Disk, JoinedRows, Put, Rows, SessionRows, Stamp, Store, StoreError};
 
 use crate::judges::Stop;
 use hotwash_core::facts::{Cost, Tokens};
@@ -120,8 +120,11 @@ pub struct Entry {
     pub keys: Vec<Key>,
     /// Its pieces.
     pub pieces: Vec<Piece>,
-    /// The sessions that came of it, one for each piece, with their grades.
+    /// The sessions that came of it, one for each piece, with their grades. If it is new, those pieces are left out that
+    /// are `joined`.
     pub sessions: Vec<Graded>,
+    /// Those of several pieces, which belong together unless another transcript gets in between.
+    pub joined: Vec<Joined>,
 }
 
 /// A session with what a judge says of it.

@@ -113,6 +113,7 @@ impl Sample {
             keys: vec![Key(self.name.len() as u64), Key(u64::MAX)],
             pieces: vec![piece],
             sessions: vec![Graded { outcome: outcomes::offline(session.facts.get()), print, session, grade }],
+            joined: Vec::new(),
         }
     }
 }
@@ -452,7 +453,7 @@ pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
     store.settled(&store.unsettled().unwrap()).unwrap();
     let late: [Rows; 2] = [entries[0].clone().into(), entries[2].clone().into()];
     let also = [kept("/t/a.jsonl"), kept("/t/ccc.jsonl")];
-    assert_eq!(store.put_rows(&late, &also).unwrap(), [("/t/a.jsonl".to_owned(), 4)]);
+    assert_eq!(store.put_rows(&late, &also).unwrap().forgotten, [("/t/a.jsonl".to_owned(), 4)]);
     store.put_own(&late[..1], &[]).unwrap();
     assert_eq!(names(&all(store)), ["ccc"]);
     assert_eq!(store.archive().unwrap(), [kept("/t/ccc.jsonl")]);

@@ -5,6 +5,7 @@ use hotwash_core::sessions::Opening;
 use hotwash_engine::stores::{Row, StoredPart};
 use proptest::prelude::*;
 use serde_json::json;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A turn in which a file is changed; two minutes and one more for the prompt.
 fn turn(talk: Talk, id: &str, file: &str) -> Talk {
@@ -188,4 +189,87 @@ proptest! {
         }
         prop_assert_eq!(case.told(), expected);
     }
+}
+
+/// The sessions with their turns, and how many begin in their transcripts by the store's count.
+fn counted(case: &Case) -> Vec<(String, u64, i64)> {
+    let connection = case.connection();
+    let begin = |path: &str| {
+        connection.query_row("SELECT sessions FROM files WHERE path = ?1", [path], |row| row.get(0)).unwrap()
+    };
+    let turns = |row: &Row| row.session.facts.get().prompts.turns;
+    let mut rows: Vec<_> =
+        case.sessions().iter().map(|row| (row.session.id.0.clone(), turns(row), begin(&row.path))).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn what_another_run_put_when_it_was_shorter_is_joined() {
+    let short = commit(turn(Talk::new("s1"), "a", "soil.rs"), "b").prompt("c", "now change the next thing");
+    let long = turn(commit(turn(Talk::new("s1"), "a", "soil.rs"), "b"), "c", "soil.rs");
+    let expected = Case::with(&[("p/a.jsonl", long.text())]);
+    expected.ingest();
+    let case = Case::with(&[("p/a.jsonl", long.text())]);
+    drop(case.open());
+    case.ingest_while(&|| {
+        case.write("p/a.jsonl", short.text());
+        case.ingest();
+        case.write("p/a.jsonl", long.text());
+    });
+    assert_eq!(counted(&case), counted(&expected));
+}
+
+#[test]
+fn what_another_run_has_parted_is_counted_once() {
+    let long = turn(commit(turn(Talk::new("s1"), "a", "soil.rs"), "b").later(6), "c", "soil.rs");
+    let between = turn(Talk::new("s3").later(6), "d", "rain.rs");
+    let expected = Case::with(&[("p/a.jsonl", long.text()), ("p/b.jsonl", between.text())]);
+    expected.ingest();
+    assert_eq!(expected.sessions().len(), 3);
+    let case = Case::with(&[("p/a.jsonl", long.text())]);
+    drop(case.open());
+    case.ingest_while(&|| {
+        case.write("p/b.jsonl", between.text());
+        case.ingest();
+    });
+    assert_eq!(counted(&case), counted(&expected));
+}
+
+/// One run has put a transcript and reads others; another puts it again, because it has grown, and gets no further.
+#[test]
+fn what_another_run_has_put_again_is_joined_again() {
+    let first = turn(commit(turn(Talk::new("s1"), "a", "soil.rs"), "b"), "c", "soil.rs");
+    let grown = turn(commit(first.fork("s1"), "d"), "e", "rain.rs");
+    let more = turn(grown.fork("s1"), "f", "rain.rs");
+    let expected = Case::with(&[("p/a.jsonl", more.text())]);
+    expected.ingest();
+    let case = Case::with(&[("p/a.jsonl", grown.text())]);
+    for n in 0..600 {
+        let other = Talk::new(&format!("z{n}")).in_folder("/srv/z").prompt(&format!("z{n}"), "hello");
+        case.write(&format!("q/{n}.jsonl"), other.text());
+    }
+    drop(case.open());
+    let done = AtomicBool::new(false);
+    case.ingest_while(&|| {
+        let connection = case.connection();
+        let put: i64 = connection
+            .query_row("SELECT count(*) FROM files WHERE path = ?1", [case.name("p/a.jsonl")], |row| row.get(0))
+            .unwrap();
+        if put == 0 || done.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        case.write("p/a.jsonl", more.text());
+        let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON joined BEGIN SELECT raise(ABORT, 'not now'); END";
+        connection.execute_batch(refuse).unwrap();
+        let path = case.path("p/a.jsonl");
+        let found: Vec<_> = case.found().into_iter().filter(|found| found.path == path).collect();
+        let error = case.try_ingest(&found, &mut case.open()).unwrap_err();
+        assert!(error.to_string().contains("not now"), "{error}");
+        connection.execute_batch("DROP TRIGGER refuse").unwrap();
+    });
+    assert!(done.load(Ordering::Relaxed));
+    case.ingest();
+    let joined = |case: &Case| counted(case).into_iter().filter(|(_, _, begin)| *begin > 1).collect::<Vec<_>>();
+    assert_eq!(joined(&case), joined(&expected));
 }

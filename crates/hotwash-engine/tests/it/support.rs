@@ -181,6 +181,14 @@ impl Case {
         pipeline::ingest(found, store, &self.setup(self.archived.then_some(&archive)))
     }
 
+    /// A run during which something happens each time a transcript was read and before it is put.
+    pub(crate) fn ingest_while(&self, meanwhile: &(dyn Fn() + Sync)) {
+        let archive = self.archive();
+        let progress = |_: usize, _: usize, _: u64, _: u64| meanwhile();
+        let setup = Setup { progress: &progress, ..self.setup(Some(&archive)) };
+        pipeline::ingest(&self.found(), &mut self.open(), &setup).unwrap();
+    }
+
     fn setup<'a>(&self, archive: Option<&'a Archive>) -> Setup<'a> {
         Setup {
             rules: &RULES,
@@ -262,7 +270,11 @@ impl Case {
             "rework",
             "grades WHERE session IN (SELECT id FROM sessions)",
             "outcomes WHERE session IN (SELECT id FROM sessions)",
+            "(SELECT path, role, sessions, reading, version FROM files WHERE role != 'empty')",
         ]);
+        let miscounted = "SELECT path FROM files WHERE sessions !=
+            (SELECT count(*) FROM sessions WHERE path = files.path AND version = files.version)";
+        assert!(!self.connection().prepare(miscounted).unwrap().exists([]).unwrap(), "{lines:?}");
         lines.sort();
         lines.join("\n").replace(self.folder.path().to_str().unwrap(), "~")
     }

@@ -15,12 +15,12 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let mut sheet = Sheet::new(facts, offline);
 
     let again = Share::new(reads.wasteful_rereads.count(), all);
-    let reason = || format!("{} an unchanged range", again.words("read", ("repeats", "repeat")));
+    let reason = || again.words("read", ("repeats", "repeat")) + " an unchanged range";
     let events = &reads.wasteful_rereads.0;
     sheet.deduct_capped(("rereads", "rereads_cap"), again.number(), "wasteful_rereads", reason, events);
 
     let large = Share::new(reads.large_reads.count(), all);
-    let reason = || format!("{} a large file whole", large.words("read", ("loads", "load")));
+    let reason = || large.words("read", ("loads", "load")) + " a large file whole";
     sheet.deduct_capped(
         ("large_reads", "large_reads_cap"),
         large.number(),

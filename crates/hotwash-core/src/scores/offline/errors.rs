@@ -6,6 +6,7 @@ use super::words::{choose, count, number};
 use super::{level, note, nothing_to_go_by};
 use crate::facts::Facts;
 use crate::rubric::{Dimension, Offline};
+use std::borrow::Cow;
 
 const POOR: usize = 0;
 const STRUGGLED: usize = 1;
@@ -34,16 +35,16 @@ pub(super) fn read(facts: &Facts, offline: &Offline, dimension: &Dimension) -> R
     }
     let failed = failed(facts).words("tool call", ("failed", "failed"));
     let in_a_row = match facts.tools.longest_error_streak {
-        _ if !facts.knows("longest_error_streak") => String::new(),
-        0 | 1 => ", the same one at most once in a row".to_owned(),
-        streak => format!(", the same one at most {} times in a row", number(streak)),
+        _ if !facts.knows("longest_error_streak") => Cow::Borrowed(""),
+        0 | 1 => ", the same one at most once in a row".into(),
+        streak => format!(", the same one at most {} times in a row", number(streak)).into(),
     };
     let left = match facts.ending.unresolved_errors.count() {
-        _ if !facts.knows("unresolved_errors") => String::new(),
-        0 => ", and none was left standing at the end".to_owned(),
-        left => format!(", and {} {} left standing at the end", number(left), choose(left, ("was", "were"))),
+        _ if !facts.knows("unresolved_errors") => Cow::Borrowed(""),
+        0 => ", and none was left standing at the end".into(),
+        left => format!(", and {} {} left standing at the end", number(left), choose(left, ("was", "were"))).into(),
     };
-    let reason = format!("{failed}{in_a_row}{left}");
+    let reason = failed + &in_a_row + &left;
     level(dimension, RECOVERED, vec![note("tool_errors", reason, &errors.0)], None)
 }
 

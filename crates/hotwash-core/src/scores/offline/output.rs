@@ -29,12 +29,12 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
 
     let taken_back = &edits.reverted_edits;
     let reverted = Share::new(taken_back.count(), all);
-    let reason = || format!("{} an earlier one", reverted.words("edit", ("undoes", "undo")));
+    let reason = || reverted.words("edit", ("undoes", "undo")) + " an earlier one";
     let params = ("reverted_edits", "reverted_edits_cap");
     sheet.deduct_capped(params, reverted.number(), "reverted_edits", reason, &taken_back.0);
 
     if sheet.is_empty() {
-        return nothing_to_go_by(format!("{}, and no run after the last one shows a result", count(all, "edit")));
+        return nothing_to_go_by(count(all, "edit") + ", and no run after the last one shows a result");
     }
     sheet.reading()
 }

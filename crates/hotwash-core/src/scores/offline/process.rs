@@ -20,10 +20,8 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let checked = verification.verified.is_some() || !verification.ended_red.is_empty();
     let skills = verification.skills_by_shell.count();
     if !long && !checked && attempts + claims + skills == 0 {
-        return nothing_to_go_by(format!(
-            "{} with no edit, no claim and no red run: no process to look at",
-            count(calls, "tool call")
-        ));
+        let calls = count(calls, "tool call");
+        return nothing_to_go_by(calls + " with no edit, no claim and no red run: no process to look at");
     }
     let mut sheet = Sheet::new(facts, offline);
 
@@ -43,7 +41,7 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let mut unread = [edits.edits_without_prior_read.0.as_slice(), &edits.edits_refused_unread.0].concat();
     unread.sort_unstable();
     let blind = Share::new(unread.len() as u64, attempts);
-    let reason = || format!("{} at a file that had not been read", blind.words("edit", ("was aimed", "were aimed")));
+    let reason = || blind.words("edit", ("was aimed", "were aimed")) + " at a file that had not been read";
     let params = ("blind_edits", "blind_edits_cap");
     sheet.deduct_capped(params, blind.number(), "edits_without_prior_read", reason, &unread);
 

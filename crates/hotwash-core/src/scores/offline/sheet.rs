@@ -52,7 +52,8 @@ pub(super) fn too_few(n: u64, needed: f64, noun: &str) -> Option<Reading> {
     let needed = needed as u64;
     (n < needed).then(|| {
         let are = words::choose(needed, ("is", "are"));
-        nothing_to_go_by(format!("{}; {} {are} needed to say anything", words::count(n, noun), words::number(needed)))
+        let seen = words::count(n, noun);
+        nothing_to_go_by([&seen, "; ", &words::number(needed), " ", are, " needed to say anything"].concat())
     })
 }
 

@@ -18,12 +18,12 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let mut sheet = Sheet::new(facts, offline);
 
     let retries = Share::new(tools.retries.count(), calls);
-    let reason = || format!("{} a call that had just failed", retries.words("tool call", ("repeats", "repeat")));
+    let reason = || retries.words("tool call", ("repeats", "repeat")) + " a call that had just failed";
     sheet.deduct_capped(("retries", "retries_cap"), retries.number(), "retries", reason, &tools.retries.0);
 
     let refusals = &edits.edits_refused_unread;
     let refused = Share::new(refusals.count(), edits.edit_calls_ok.count() + refusals.count());
-    let reason = || format!("{} refused because the file had not been read", refused.words("edit", ("was", "were")));
+    let reason = || refused.words("edit", ("was", "were")) + " refused because the file had not been read";
     let params = ("refused_edits", "refused_edits_cap");
     sheet.deduct_capped(params, refused.number(), "edits_refused_unread", reason, &refusals.0);
 
@@ -35,14 +35,13 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
         (false, true) => ", refused edits not counted",
         (true, true) => ", those that were retried and refused edits not counted",
     };
-    let reason = || format!("{}{beside}", failed.words("tool call", ("failed", "failed")));
+    let reason = || failed.words("tool call", ("failed", "failed")) + beside;
     sheet.deduct_capped(("tool_errors", "tool_errors_cap"), failed.number(), "tool_errors", reason, &errors);
 
     let shell = &verification.bash_file_ops;
     let in_shell = Share::new(shell.count(), verification.file_operations);
-    let reason = || {
-        format!("{} done in the shell instead of with a file tool", in_shell.words("file operation", ("was", "were")))
-    };
+    let reason =
+        || in_shell.words("file operation", ("was", "were")) + " done in the shell instead of with a file tool";
     sheet.deduct_share("bash_file_ops", in_shell, "bash_file_ops", reason, &shell.0);
 
     let chances = parallel.independent_calls;
@@ -50,12 +49,12 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
         let missed = Share::new(parallel.missed_parallel.count(), chances);
         let reason = || {
             let alone = missed.words("independent read-only call", ("was", "were"));
-            format!("{alone} made alone instead of beside the one before")
+            alone + " made alone instead of beside the one before"
         };
         sheet.deduct_share("missed_parallel", missed, "missed_parallel", reason, &parallel.missed_parallel.0);
 
         let taken = Share::new(chances.saturating_sub(parallel.missed_parallel.count()), chances);
-        let reason = || format!("{} made at once", taken.words("independent read-only call", ("was", "were")));
+        let reason = || taken.words("independent read-only call", ("was", "were")) + " made at once";
         sheet.credit_share("parallel", taken, "parallel_calls", reason, &parallel.parallel_calls.0);
     }
     sheet.unmoved("tool_errors", || format!("nothing stands out in {}", count(calls, "tool call")));

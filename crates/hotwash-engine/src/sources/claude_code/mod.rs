@@ -2,6 +2,7 @@
 
 pub(crate) mod decode;
 pub mod discover;
+mod lines;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
 pub(crate) mod place;

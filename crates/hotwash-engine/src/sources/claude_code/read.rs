@@ -1,9 +1,11 @@
 //! Reads a transcript once, line by line, in constant memory, and keeps what it needs to go on when the file grows.
 
 use super::decode;
+pub use super::lines::{LONGEST_LINE, Window};
+use super::lines::{Line, Lines};
 use super::place::Memory;
 use super::record::{self, Record};
-use crate::sources::json::Cursor;
+use crate::sources::json::{Cursor, Malformed};
 use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
@@ -12,13 +14,6 @@ use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 use std::sync::Arc;
-
-/// How much is read at a time. It fits the processor's second cache together with what is being worked on.
-const WINDOW: usize = 128 * 1024;
-/// What is enough for a short one.
-const FIRST_WINDOW: usize = 32 * 1024;
-/// A longer line is passed over, with a warning: no memory is worth it.
-pub const LONGEST_LINE: usize = 24 * 1024 * 1024;
 
 /// Room for the ids of most transcripts' records, so that it need not grow.
 const USUAL_RECORDS: usize = 200;
@@ -39,6 +34,10 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// A line over the limit.
+    const OVERSIZED: Reading =
+        Reading { lines: 1, malformed_lines: 0, glued_lines: 0, duplicate_lines: 0, oversized_lines: 1 };
+
     /// Adds another's counts.
     pub fn add(&mut self, other: &Reading) {
         self.each(other, |mine, others| *mine += others);
@@ -101,17 +100,19 @@ impl Decoder {
         }
     }
 
+    /// Reads a line. What is not told yet is in the batch.
     #[inline]
-    fn read_line(
+    fn note<'b>(
         &mut self,
-        line: &[u8],
+        line: &'b [u8],
         number: u32,
         reading: &mut Reading,
         seen: &mut KeySet<Key>,
+        batch: &mut Batch<'b>,
         tell: &mut dyn FnMut(&Event<'_>),
     ) {
         match self {
-            Decoder::ClaudeCode(memory) => read_line(line, number, reading, seen, memory, tell),
+            Decoder::ClaudeCode(memory) => batch.note(line, number, reading, seen, memory, tell),
             Decoder::Langfuse(memory) => langfuse::decode::read_line(line, number, reading, memory, &mut |event| {
                 // What another transcript owns was put there before.
                 if event.origin.key.is_none_or(|key| !seen.contains(&key)) {
@@ -148,10 +149,23 @@ impl Transcript {
 
     /// Takes in a line, without its newline.
     pub fn line(&mut self, line: &[u8]) {
+        let mut batch = Batch::default();
+        self.note(line, &mut batch);
+        self.tell(&mut batch);
+    }
+
+    /// Takes in a line, without its newline, up to what is told together with others.
+    fn note<'b>(&mut self, line: &'b [u8], batch: &mut Batch<'b>) {
         let Transcript { pieces, reading, seen, decoder, topics, .. } = self;
         self.line += 1;
         let number = self.line.min(EventId::LAST_LINE);
-        decoder.read_line(line, number, reading, seen, &mut |event| pieces.event(event, &**topics));
+        decoder.note(line, number, reading, seen, batch, &mut |event| pieces.event(event, &**topics));
+    }
+
+    /// Tells what was noted.
+    fn tell(&mut self, batch: &mut Batch<'_>) {
+        let Transcript { pieces, reading, seen, topics, .. } = self;
+        batch.tell(reading, seen, &mut |event| pieces.event(event, &**topics));
     }
 
     /// Reads on to the end. `unfinished` is shown the state before a last line without a newline, which may yet grow.
@@ -165,33 +179,39 @@ impl Transcript {
     ) -> io::Result<()> {
         let offset = self.offset;
         let mut ended = 0;
+        let mut unfinished = Some(unfinished);
         self.seen.reserve(USUAL_RECORDS);
         let mut lines = Lines::new(window);
-        loop {
-            match lines.next(input)? {
-                Line::Whole(line) => {
-                    ended += line.len() as u64 + 1;
-                    self.line(line);
-                }
-                Line::TooLong(length) => {
-                    ended += length;
-                    self.line += 1;
-                    self.reading.lines += 1;
-                    self.reading.oversized_lines += 1;
-                }
-                Line::Last(line) => {
-                    self.offset = offset + ended;
-                    unfinished(self);
-                    self.line(line);
-                    return Ok(());
-                }
-                Line::End => {
-                    self.offset = offset + ended;
-                    unfinished(self);
-                    return Ok(());
+        while let Some(chunk) = lines.chunk(input)? {
+            let mut batch = Batch::default();
+            for line in chunk {
+                match line {
+                    Line::Whole(line) => {
+                        ended += line.len() as u64 + 1;
+                        self.note(line, &mut batch);
+                    }
+                    Line::TooLong(length) => {
+                        ended += length;
+                        self.line += 1;
+                        self.reading.add(&Reading::OVERSIZED);
+                    }
+                    // By itself in its chunk, so everything before it was told.
+                    Line::Last(line) => {
+                        self.offset = offset + ended;
+                        if let Some(unfinished) = unfinished.take() {
+                            unfinished(self);
+                        }
+                        self.note(line, &mut batch);
+                    }
                 }
             }
+            self.tell(&mut batch);
         }
+        self.offset = offset + ended;
+        if let Some(unfinished) = unfinished {
+            unfinished(self);
+        }
+        Ok(())
     }
 }
 
@@ -207,29 +227,33 @@ pub fn lines(
     let (mut reading, mut seen, mut number) = (Reading::default(), KeySet::default(), 0);
     let mut decoder = Decoder::new(agent);
     let mut wanted = wanted.iter().copied().peekable();
-    while let Some((from, to)) = wanted.peek().copied() {
-        let line = cutter.next(input)?;
-        number += 1;
-        match line {
-            Line::Whole(line) | Line::Last(line) if number >= from => {
-                decoder.read_line(line, number, &mut reading, &mut seen, tell);
+    while wanted.peek().is_some() {
+        let Some(chunk) = cutter.chunk(input)? else { break };
+        let mut batch = Batch::default();
+        for line in chunk {
+            let Some((from, to)) = wanted.peek().copied() else { break };
+            number += 1;
+            if let Line::Whole(line) | Line::Last(line) = line {
+                if number >= from {
+                    decoder.note(line, number, &mut reading, &mut seen, &mut batch, tell);
+                } else if agent != Agent::ClaudeCode {
+                    // What is not told may still have to be known.
+                    decoder.note(line, number, &mut reading, &mut seen, &mut batch, &mut |_| {});
+                }
             }
-            // What is not told may still have to be known.
-            Line::Whole(line) if agent != Agent::ClaudeCode => {
-                decoder.read_line(line, number, &mut reading, &mut seen, &mut |_| {});
+            if number == to {
+                wanted.next();
             }
-            Line::End => break,
-            _ => {}
         }
-        if number == to {
-            wanted.next();
-        }
+        batch.tell(&mut reading, &mut seen, tell);
     }
     Ok(())
 }
 
-/// The records of a transcript that have an id, in order, with their times.
-pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<copies::Records> {
+/// The records of a transcript that have an id, in order, with their times. Also what reading has to say about one of
+/// Claude Code, but for records that stood elsewhere before.
+pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Records, Reading)> {
+    let mut reading = Reading::default();
     if agent != Agent::ClaudeCode {
         let mut records = copies::Records::new();
         lines(agent, input, &mut Window::default(), &[(1, u32::MAX)], &mut |event| {
@@ -239,26 +263,28 @@ pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<copies::Records
                 records.push((key, event.origin.at));
             }
         })?;
-        return Ok(records);
+        return Ok((records, reading));
     }
     let mut window = Window::default();
     let mut lines = Lines::new(&mut window);
     let (mut records, mut memory) = (Vec::new(), Memory::default());
-    loop {
-        match lines.next(input)? {
-            Line::Whole(line) | Line::Last(line) => {
-                let (mut cursor, mut record) = (Cursor::new(line), Record::default());
-                while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record, &mut memory).is_ok() {
-                    if !record.uuid.is_empty() {
-                        records.push((Key::of(record.uuid), Timestamp::parse(record.timestamp.raw())));
-                    }
-                    record = Record::default();
+    while let Some(chunk) = lines.chunk(input)? {
+        for line in chunk {
+            let (Line::Whole(line) | Line::Last(line)) = line else {
+                reading.add(&Reading::OVERSIZED);
+                continue;
+            };
+            objects(line, &mut reading, |cursor, _| {
+                let mut record = Record::default();
+                record::read(cursor, &mut record, &mut memory)?;
+                if !record.uuid.is_empty() {
+                    records.push((Key::of(record.uuid), Timestamp::parse(record.timestamp.raw())));
                 }
-            }
-            Line::TooLong(_) => {}
-            Line::End => return Ok(records),
+                Ok(())
+            });
         }
     }
+    Ok((records, reading))
 }
 
 /// The ids of the records at the beginning of a transcript that are another's, of which only the keys of its messages
@@ -268,35 +294,121 @@ pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Ve
     let mut lines = Lines::new(&mut window);
     let (mut ids, mut copied, mut follows) = (Vec::new(), 0, false);
     let mut memory = Memory::default();
-    loop {
-        let (Line::Whole(line) | Line::Last(line)) = (match lines.next(input)? {
-            Line::TooLong(_) => continue,
-            Line::End => break,
-            line => line,
-        }) else {
-            continue;
-        };
-        let (mut cursor, mut record) = (Cursor::new(line), Record::default());
-        while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record, &mut memory).is_ok() {
-            let message = &record.message;
-            let is_known = |id: Text<'_>| !id.is_empty() && known.contains(&Key::of(id));
-            let result = matches!(&message.content, record::Content::Blocks(blocks)
-                if blocks.iter().any(|block| block.kind.is("tool_result")));
-            follows = is_known(record.uuid) || is_known(message.head.id) || follows && result;
-            if !record.uuid.is_empty() {
-                ids.push(Key::of(record.uuid));
+    while let Some(chunk) = lines.chunk(input)? {
+        for line in chunk {
+            let (Line::Whole(line) | Line::Last(line)) = line else { continue };
+            let (mut cursor, mut record) = (Cursor::new(line), Record::default());
+            while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record, &mut memory).is_ok() {
+                let message = &record.message;
+                let is_known = |id: Text<'_>| !id.is_empty() && known.contains(&Key::of(id));
+                let result = matches!(&message.content, record::Content::Blocks(blocks)
+                    if blocks.iter().any(|block| block.kind.is("tool_result")));
+                follows = is_known(record.uuid) || is_known(message.head.id) || follows && result;
+                if !record.uuid.is_empty() {
+                    ids.push(Key::of(record.uuid));
+                }
+                if follows {
+                    copied = ids.len();
+                }
+                record = Record::default();
             }
-            if follows {
-                copied = ids.len();
-            }
-            record = Record::default();
         }
     }
     ids.truncate(copied);
     Ok(ids)
 }
 
-/// Decodes a line: a run of objects, as a rule one.
+/// Reads a line: a run of objects, as a rule one. Counts what is wrong with it.
+#[inline]
+fn objects<'b>(
+    line: &'b [u8],
+    reading: &mut Reading,
+    mut read: impl FnMut(&mut Cursor<'b>, &mut Reading) -> Result<(), Malformed>,
+) {
+    let (mut cursor, mut objects) = (Cursor::new(line), 0);
+    while let Some(byte) = cursor.peek() {
+        reading.lines += u64::from(objects == 0);
+        if byte != b'{' || read(&mut cursor, reading).is_err() {
+            reading.malformed_lines += 1;
+            break;
+        }
+        objects += 1;
+    }
+    reading.glued_lines += u64::from(objects > 1);
+}
+
+/// How many records are noted before they are told.
+const BATCH: usize = 32;
+
+/// Records that were noted and not told yet.
+///
+/// The processor's cache has room for the code that notes records, and nearly for the code of those who are told what
+/// happened, but not for both. So some lines are noted, then all of them are told.
+#[derive(Default)]
+struct Batch<'b> {
+    noted: Vec<Noted<'b>>,
+}
+
+/// A record, and the line it stands in.
+#[derive(Default)]
+struct Noted<'b> {
+    line: u32,
+    record: Record<'b>,
+}
+
+impl<'b> Batch<'b> {
+    /// Notes a line.
+    fn note(
+        &mut self,
+        line: &'b [u8],
+        number: u32,
+        reading: &mut Reading,
+        seen: &mut KeySet<Key>,
+        memory: &mut Memory,
+        tell: &mut dyn FnMut(&Event<'_>),
+    ) {
+        objects(line, reading, |cursor, reading| {
+            if self.noted.len() >= BATCH {
+                self.tell(reading, seen, tell);
+            }
+            self.read(cursor, number, memory)
+        });
+    }
+
+    /// Notes an object, unless it is broken.
+    fn read(&mut self, cursor: &mut Cursor<'b>, line: u32, memory: &mut Memory) -> Result<(), Malformed> {
+        let before = self.noted.len();
+        if before == 1 {
+            // Where there is a second one, more will come.
+            self.noted.reserve_exact(BATCH - before);
+        }
+        // Made where it will be: a record is large.
+        self.noted.resize_with(before + 1, Noted::default);
+        let noted = &mut self.noted[before];
+        noted.line = line;
+        let read = record::read(cursor, &mut noted.record, memory);
+        if read.is_err() {
+            self.noted.truncate(before);
+        }
+        read
+    }
+
+    /// Tells the events of what was noted.
+    fn tell(&mut self, reading: &mut Reading, seen: &mut KeySet<Key>, tell: &mut dyn FnMut(&Event<'_>)) {
+        for Noted { line, record } in &self.noted {
+            let key = (!record.uuid.is_empty()).then(|| Key::of(record.uuid));
+            if key.is_none_or(|key| seen.insert(key)) {
+                decode::events(record, key, *line, tell);
+            } else {
+                reading.duplicate_lines += 1;
+            }
+        }
+        self.noted.clear();
+    }
+}
+
+/// Decodes a line and tells its events.
+#[cfg(any(test, feature = "oracle"))]
 pub(crate) fn read_line(
     line: &[u8],
     number: u32,
@@ -305,210 +417,44 @@ pub(crate) fn read_line(
     memory: &mut Memory,
     tell: &mut dyn FnMut(&Event<'_>),
 ) {
-    let (mut cursor, mut objects) = (Cursor::new(line), 0);
-    while let Some(byte) = cursor.peek() {
-        if objects == 0 {
-            reading.lines += 1;
-        }
-        let mut record = Record::default();
-        if byte != b'{' || record::read(&mut cursor, &mut record, memory).is_err() {
-            reading.malformed_lines += 1;
-            break;
-        }
-        objects += 1;
-        let key = (!record.uuid.is_empty()).then(|| Key::of(record.uuid));
-        if key.is_none_or(|key| seen.insert(key)) {
-            decode::events(&record, key, number, tell);
-        } else {
-            reading.duplicate_lines += 1;
-        }
-    }
-    reading.glued_lines += u64::from(objects > 1);
-}
-
-/// A line of the input.
-enum Line<'b> {
-    /// One that ended in a newline.
-    Whole(&'b [u8]),
-    /// The last one, without a newline; not empty.
-    Last(&'b [u8]),
-    /// One over the limit; its length with its newline, if it has one.
-    TooLong(u64),
-    /// Nothing is left.
-    End,
-}
-
-/// Working memory for reading.
-#[derive(Clone, Debug, Default)]
-pub struct Window(Vec<u8>);
-
-/// Cuts input into lines through one window that grows only for a line that needs it.
-struct Lines<'w> {
-    buffer: &'w mut Vec<u8>,
-    from: usize,
-    to: usize,
-    done: bool,
-}
-
-impl<'w> Lines<'w> {
-    fn new(window: &'w mut Window) -> Self {
-        Lines { buffer: &mut window.0, from: 0, to: 0, done: false }
-    }
-
-    fn next(&mut self, input: &mut dyn Read) -> io::Result<Line<'_>> {
-        let mut searched = self.from;
-        loop {
-            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..self.to]) {
-                let line = self.from..searched + at;
-                self.from = searched + at + 1;
-                // Whether a line is too long must not depend on how much was read at once.
-                let too_long = line.len() > LONGEST_LINE;
-                return Ok(if too_long {
-                    Line::TooLong(line.len() as u64 + 1)
-                } else {
-                    Line::Whole(&self.buffer[line])
-                });
-            }
-            if self.done {
-                let rest = self.from..self.to;
-                self.from = self.to;
-                return Ok(if rest.is_empty() { Line::End } else { Line::Last(&self.buffer[rest]) });
-            }
-            searched = self.to;
-            if self.to - self.from > LONGEST_LINE {
-                return self.pass_over(input);
-            }
-            searched -= self.make_room();
-            self.fill(input)?;
-        }
-    }
-
-    /// Moves the open line to the front, or grows the window for it. Says how far it moved.
-    fn make_room(&mut self) -> usize {
-        let moved = self.from;
-        let open = self.to - self.from;
-        let was_full = self.to == self.buffer.len();
-        if self.buffer.is_empty() {
-            *self.buffer = vec![0; FIRST_WINDOW];
-        } else if open == 0 && self.buffer.len() > WINDOW * 4 {
-            // The long line is over: give its room back.
-            *self.buffer = vec![0; WINDOW];
-        } else {
-            if self.from > 0 {
-                self.buffer.copy_within(self.from..self.to, 0);
-            }
-            let room = self.buffer.len() - open;
-            if room < WINDOW.min(self.buffer.len()) / 2 || was_full && self.buffer.len() < WINDOW {
-                let doubled = self.buffer.len() * 2;
-                self.buffer.resize(doubled, 0);
-            }
-        }
-        (self.from, self.to) = (0, open);
-        moved
-    }
-
-    fn fill(&mut self, input: &mut dyn Read) -> io::Result<()> {
-        // Also where a long line has left more room: what is read at once should fit the cache.
-        let end = self.buffer.len().min(self.to + WINDOW);
-        loop {
-            match input.read(&mut self.buffer[self.to..end]) {
-                Ok(0) => self.done = true,
-                Ok(read) => self.to += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            }
-            return Ok(());
-        }
-    }
-
-    /// Throws a line over the limit away, up to and with its newline.
-    fn pass_over(&mut self, input: &mut dyn Read) -> io::Result<Line<'_>> {
-        let mut length = (self.to - self.from) as u64;
-        *self.buffer = vec![0; WINDOW];
-        loop {
-            (self.from, self.to) = (0, 0);
-            self.fill(input)?;
-            if let Some(at) = memchr::memchr(b'\n', &self.buffer[..self.to]) {
-                self.from = at + 1;
-                return Ok(Line::TooLong(length + at as u64 + 1));
-            }
-            length += self.to as u64;
-            if self.done {
-                return Ok(Line::TooLong(length));
-            }
-        }
-    }
+    let mut batch = Batch::default();
+    batch.note(line, number, reading, seen, memory, tell);
+    batch.tell(reading, seen, tell);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hotwash_core::prices;
+    use proptest::prelude::*;
 
-    /// Hands out a few bytes at a time.
-    struct Drip<'a>(&'a [u8], usize);
-
-    impl Read for Drip<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let n = self.1.min(self.0.len()).min(buffer.len());
-            buffer[..n].copy_from_slice(&self.0[..n]);
-            self.0 = &self.0[n..];
-            Ok(n)
+    /// A line of some kind, with an id of its own or with one that came before.
+    fn line(kind: usize, id: usize) -> String {
+        let said = format!(
+            r#"{{"type":"assistant","uuid":"u{id}","message":{{"id":"m{id}","model":"x","content":[{{"type":"text","text":"a"}}],"usage":{{"output_tokens":{id}}}}}}}"#
+        );
+        let asked = format!(r#"{{"type":"user","uuid":"v{id}","message":{{"role":"user","content":"do {id}"}}}}"#);
+        match kind {
+            0 => said,
+            1 => asked,
+            2 => said + &asked,
+            3 => asked + "{broken",
+            4 => "broken".to_owned(),
+            5 => String::new(),
+            _ => "{}".repeat(id),
         }
     }
 
-    fn cut(input: &[u8], step: usize) -> Vec<String> {
-        let mut window = Window::default();
-        let (mut lines, mut drip) = (Lines::new(&mut window), Drip(input, step));
-        let mut seen = Vec::new();
-        loop {
-            match lines.next(&mut drip).unwrap() {
-                Line::Whole(line) => seen.push(String::from_utf8_lossy(line).into_owned()),
-                Line::Last(line) => seen.push(format!("{}$", String::from_utf8_lossy(line))),
-                Line::TooLong(length) => seen.push(format!("({length})")),
-                Line::End => return seen,
-            }
+    proptest! {
+        #[test]
+        fn lines_mean_the_same_by_themselves_and_together(lines in prop::collection::vec((0usize..7, 0usize..90), 0..120)) {
+            let lines: Vec<String> = lines.into_iter().map(|(kind, id)| line(kind, id)).collect();
+            let (mut together, mut alone) = (Transcript::whole(), Transcript::whole());
+            together.read(&mut lines.join("\n").as_bytes(), &mut Window::default(), |_| {}).unwrap();
+            lines.iter().for_each(|line| alone.line(line.as_bytes()));
+            let facts = |transcript: &Transcript| transcript.pieces.ledger().finish(prices::shipped()).stored();
+            prop_assert_eq!(together.reading, alone.reading);
+            prop_assert_eq!(facts(&together), facts(&alone));
         }
-    }
-
-    #[test]
-    fn lines_are_the_same_however_they_arrive() {
-        for step in [1, 2, 3, 7, 1000] {
-            assert_eq!(cut(b"a\nbc\n\nd", step), ["a", "bc", "", "d$"]);
-            assert_eq!(cut(b"", step), Vec::<String>::new());
-            assert_eq!(cut(b"\n", step), [""]);
-        }
-        let long = "x".repeat(3 * WINDOW);
-        let text = format!("{long}\nshort\n{long}");
-        assert_eq!(cut(text.as_bytes(), 100_000), [long.clone(), "short".into(), format!("{long}$")]);
-    }
-
-    #[test]
-    fn no_line_makes_the_window_outgrow_its_limit() {
-        /// Endless lines, each of 100 MB.
-        struct Endless(usize);
-        impl Read for Endless {
-            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                let line = 100 << 20;
-                let some = buffer.len().min(line - self.0 % line);
-                buffer[..some].fill(b'x');
-                if (self.0 + some).is_multiple_of(line) {
-                    buffer[some - 1] = b'\n';
-                }
-                self.0 += some;
-                Ok(some)
-            }
-        }
-        let mut window = Window::default();
-        let (mut lines, mut input) = (Lines::new(&mut window), Endless(0));
-        for _ in 0..3 {
-            assert!(matches!(lines.next(&mut input).unwrap(), Line::TooLong(length) if length == 100 << 20));
-            assert!(lines.buffer.capacity() < 3 * LONGEST_LINE);
-        }
-    }
-
-    #[test]
-    fn a_line_over_the_limit_is_passed_over() {
-        let text = format!("a\n{}\nb\n", "x".repeat(LONGEST_LINE * 2));
-        assert_eq!(cut(text.as_bytes(), 1 << 20), ["a".to_string(), format!("({})", LONGEST_LINE * 2 + 1), "b".into()]);
     }
 }

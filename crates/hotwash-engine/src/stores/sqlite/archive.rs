@@ -1,5 +1,6 @@
 //! What the archive holds, as the store notes it.
 
+use super::table::Table;
 use super::{Result, Store};
 use crate::stores::{Archived, Form};
 use rusqlite::{Transaction, params};
@@ -49,12 +50,9 @@ pub(super) fn put_archived<'a>(
     transaction: &Transaction<'_>,
     all: impl IntoIterator<Item = &'a Archived>,
 ) -> rusqlite::Result<()> {
-    let mut statement = transaction.prepare_cached(
-        "INSERT INTO archive (path, version, name, form, size) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT DO UPDATE SET name = excluded.name, form = excluded.form, size = excluded.size",
-    )?;
+    let mut archive = Table::new(transaction, "archive (path, version, name, form, size) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for Archived { path, version, name, form, size } in all {
-        statement.execute(params![path, version, name, form.name(), *size as i64])?;
+        archive.put(params![path, version, name, form.name(), *size as i64])?;
     }
     Ok(())
 }

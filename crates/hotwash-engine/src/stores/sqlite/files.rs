@@ -89,14 +89,32 @@ impl Store {
     /// All transcripts whose events may be copies or have been copied, in the order of their paths.
     pub fn holders(&self) -> Result<Vec<Holder>> {
         self.read(|connection| {
-            let sql = "SELECT f.path, f.role, h.keys FROM files f JOIN holdings h USING (path, version)
-                       WHERE length(h.keys) > 0 ORDER BY f.path";
+            // Files are looked up by holdings and not the other way round: some of those have so many keys that to pass
+            // one in a search takes reading several pages.
+            let sql = "SELECT h.path, f.role, h.keys FROM holdings h CROSS JOIN files f USING (path, version)
+                       WHERE length(h.keys) > 0 ORDER BY h.path";
             let mut statement = connection.prepare(sql)?;
             let rows = statement.query_map([], |row| {
                 let role = Role::from_name(row.get_ref(1)?.as_str()?);
                 Ok(Holder { path: row.get(0)?, role, keys: keys(row.get_ref(2)?.as_blob()?) })
             })?;
             rows.collect()
+        })
+    }
+
+    /// Whether all sessions that begin in a transcript are kept as its own, and none as that of another that holds it too.
+    pub fn owns_all(&self, path: &str, version: u32) -> Result<bool> {
+        self.read(|connection| {
+            let begin: Option<u64> = connection
+                .prepare_cached("SELECT sessions FROM files WHERE path = ?1 AND version = ?2")?
+                .query_row(params![path, version], |row| row.get::<_, i64>(0).map(|begin| begin as u64))
+                .optional()?;
+            let mut own = connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1 AND path = ?2")?;
+            let mut kept = 0;
+            for piece in held(connection, path, version)? {
+                kept += u64::from(own.exists([&piece.id().0, path])?);
+            }
+            Ok(begin == Some(kept))
         })
     }
 

@@ -1,41 +1,54 @@
 //! Fingerprints of what sessions changed, by repository.
 
-use super::{Result, Store};
+use super::{Result, Store, explain};
 use hotwash_core::rework::{Fingerprint, Placed};
 use hotwash_core::sessions::{SessionId, Timestamp};
-use rusqlite::params;
+use rusqlite::types::Type;
+use rusqlite::{CachedStatement, Row, params};
 use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where and when sessions changed something: by repository, from when to when each.
+type Changes = BTreeMap<String, Vec<(Timestamp, Timestamp)>>;
 
 impl Store {
-    /// Where and when these sessions changed something: by repository, from when to when each.
-    pub fn changes_of(&self, ids: &[SessionId]) -> Result<BTreeMap<String, Vec<(Timestamp, Timestamp)>>> {
+    /// Where and when these sessions changed something.
+    pub fn changes_of(&self, ids: &[SessionId]) -> Result<Changes> {
         let _view = self.as_it_is()?;
         self.read(|connection| {
-            let mut statement =
-                connection.prepare_cached("SELECT repository, from_ms, to_ms FROM prints WHERE session = ?1")?;
-            let mut found: BTreeMap<String, Vec<(Timestamp, Timestamp)>> = BTreeMap::new();
+            let sql = "SELECT repository, from_ms, to_ms FROM prints WHERE session = ?1";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut found = Changes::new();
             for SessionId(id) in ids {
-                let mut rows = statement.query([id])?;
-                let Some(row) = rows.next()? else { continue };
-                let (repository, span) = (row.get_ref(0)?.as_str()?, (Timestamp(row.get(1)?), Timestamp(row.get(2)?)));
-                match found.get_mut(repository) {
-                    Some(spans) => spans.push(span),
-                    None => drop(found.insert(repository.to_owned(), vec![span])),
+                if let Some(row) = statement.query([id])?.next()? {
+                    note(&mut found, row)?;
                 }
             }
             Ok(found)
         })
     }
 
-    /// The sessions of a repository that changed something and ended at or after a moment.
-    pub fn changed_in(&self, repository: &str, since: Timestamp) -> Result<Vec<Placed>> {
+    /// Where and when any session changed something.
+    pub fn all_changes(&self) -> Result<Changes> {
         self.read(|connection| {
-            let sql =
-                "SELECT session, from_ms, to_ms FROM prints WHERE repository = ?1 AND to_ms >= ?2 ORDER BY session";
+            let mut statement = connection.prepare_cached("SELECT repository, from_ms, to_ms FROM prints")?;
+            let (mut rows, mut found) = (statement.query([])?, Changes::new());
+            while let Some(row) = rows.next()? {
+                note(&mut found, row)?;
+            }
+            Ok(found)
+        })
+    }
+
+    /// The sessions of a repository that changed something and ended at or after a moment, each with the number of its
+    /// fingerprint, which holds as long as one holds on to the store.
+    pub fn changed_in(&self, repository: &str, since: Timestamp) -> Result<Vec<(Placed, i64)>> {
+        self.read(|connection| {
+            let sql = "SELECT session, from_ms, to_ms, rowid FROM prints WHERE repository = ?1 AND to_ms >= ?2";
             let mut statement = connection.prepare_cached(sql)?;
             let rows = statement.query_map(params![repository, since.0], |row| {
                 let (from, to) = (Timestamp(row.get(1)?), Timestamp(row.get(2)?));
-                Ok(Placed { session: SessionId(row.get(0)?), from, to })
+                Ok((Placed { session: SessionId(row.get(0)?), from, to }, row.get(3)?))
             })?;
             rows.collect()
         })
@@ -45,11 +58,40 @@ impl Store {
     pub fn print(&self, id: &SessionId) -> Result<Fingerprint> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached("SELECT print FROM prints WHERE session = ?1")?;
-            statement.query_row([&id.0], |row| {
-                Fingerprint::from_bytes(row.get_ref(0)?.as_blob()?).map_err(|error| {
-                    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, error.to_string().into())
-                })
-            })
+            statement.query_row([&id.0], fingerprint)
         })
     }
+
+    /// What sessions changed.
+    pub fn prints(&self) -> Result<Prints<'_>> {
+        let statement = self.connection.prepare_cached("SELECT print FROM prints WHERE rowid = ?1");
+        Ok(Prints { statement: statement.map_err(|error| explain(&self.path, &error))?, path: &self.path })
+    }
+}
+
+/// What sessions changed, one by one.
+pub struct Prints<'s> {
+    statement: CachedStatement<'s>,
+    path: &'s Path,
+}
+
+impl Prints<'_> {
+    /// The fingerprint of this number.
+    pub fn get(&mut self, number: i64) -> Result<Fingerprint> {
+        self.statement.query_row([number], fingerprint).map_err(|error| explain(self.path, &error))
+    }
+}
+
+fn fingerprint(row: &Row<'_>) -> rusqlite::Result<Fingerprint> {
+    Fingerprint::from_bytes(row.get_ref(0)?.as_blob()?)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error.to_string().into()))
+}
+
+fn note(found: &mut Changes, row: &Row<'_>) -> rusqlite::Result<()> {
+    let (repository, span) = (row.get_ref(0)?.as_str()?, (Timestamp(row.get(1)?), Timestamp(row.get(2)?)));
+    match found.get_mut(repository) {
+        Some(spans) => spans.push(span),
+        None => drop(found.insert(repository.to_owned(), vec![span])),
+    }
+    Ok(())
 }

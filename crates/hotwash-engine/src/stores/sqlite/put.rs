@@ -3,41 +3,48 @@
 use super::archive::put_archived;
 use super::files::held;
 use super::rows::{GradeRow, JoinedRows, OutcomeRow, PrintRow, Rows, SessionRows, encode, json};
+use super::table::{Known, Table};
 use super::{Result, Store};
-#[cfg(test)]
-use crate::stores::Entry;
 use crate::stores::{Archived, Role, StoredPart};
 use hotwash_core::outcomes::{self, Outcome};
 use hotwash_core::rework::Rework;
 use hotwash_core::scores::{Grade, Provenance, offline};
 use hotwash_core::sessions::{Piece, SessionId};
-use rusqlite::{OptionalExtension, Transaction, params};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use rusqlite::{OptionalExtension, ToSql, Transaction, params};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
+
+/// What came of putting transcripts.
+#[derive(Debug)]
+pub struct Put {
+    /// Those that somebody has forgotten since they were found, by place and version: nothing of them is kept.
+    pub forgotten: Vec<(String, u32)>,
+    /// What the others are marked with until they are settled. It tells whether they were put again since.
+    pub mark: i64,
+}
 
 impl Store {
     /// Keeps transcripts, for tests that look at them afterwards.
     #[cfg(test)]
-    pub(crate) fn put(&mut self, entries: &[Entry]) -> Result<()> {
+    pub(crate) fn put(&mut self, entries: &[crate::stores::Entry]) -> Result<()> {
         let rows: Vec<Rows> = entries.iter().cloned().map(Rows::from).collect();
         self.put_rows(&rows, &[]).map(drop)
     }
 
     /// Keeps transcripts with their sessions and grades, and what the archive has of them, all or nothing of it. Until they
     /// are settled it is open whose the events are that they share with others, and which of their pieces belong together.
-    /// Says which ones somebody has forgotten since they were found, by place and version: nothing of them is kept.
-    pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<Vec<(String, u32)>> {
+    pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<Put> {
         self.write(|transaction| {
+            let mark = transaction.query_row("SELECT random()", [], |row| row.get(0))?;
             let forgotten = put_entries(transaction, entries, Owner::Open)?;
             let is_kept = |path: &str| !forgotten.iter().any(|(forgotten, _)| forgotten == path);
             put_archived(transaction, archived.iter().filter(|archived| is_kept(&archived.path)))?;
-            let mut mark =
-                transaction.prepare_cached("INSERT OR REPLACE INTO unsettled (path, mark) VALUES (?1, random())")?;
+            let mut marks = Table::new(transaction, "unsettled (path, mark) VALUES (?1, ?2)")?;
             for entry in entries.iter().filter(|entry| entry.holding.is_some() && is_kept(&entry.file.path)) {
-                mark.execute([&entry.file.path])?;
+                marks.put(params![entry.file.path, mark])?;
             }
-            Ok(forgotten)
+            Ok(Put { forgotten, mark })
         })
     }
 
@@ -70,38 +77,33 @@ impl Store {
     /// Keeps sessions that are made of several pieces, and puts back `single` ones, given with their places, that no
     /// longer are; all or none of them.
     pub fn put_joined(&mut self, joined: &[&JoinedRows], single: &[(SessionRows, String, u32)]) -> Result<()> {
-        let origins = Origins::default();
         self.write(|transaction| {
+            let mut tables = Tables::new(transaction)?;
+            let mut given = Given { transaction, known: HashMap::new() };
             for (session, path, version) in single {
-                if !still_holds(transaction, path, *version, &session.id)? {
+                if !given.holds(path, *version, &session.id)? {
                     continue;
                 }
                 transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&session.id.0])?;
                 begin(transaction, &session.id, path, *version)?;
-                put_session(transaction, &origins, session, path, *version, "OR REPLACE")?;
+                tables.put_session(session, path, *version)?;
             }
-            for JoinedRows { session, joined, parts } in joined {
+            for JoinedRows { session, joined, parts, .. } in joined {
                 let Some(first) = parts.first() else { continue };
                 let mut whole = true;
                 for StoredPart { id, path, version, .. } in parts {
-                    whole &= still_holds(transaction, path, *version, id)?;
+                    whole &= given.holds(path, *version, id)?;
                 }
                 if !whole {
                     continue;
                 }
                 begin(transaction, &session.id, &first.path, first.version)?;
-                put_session(transaction, &origins, session, &first.path, first.version, "OR REPLACE")?;
-                transaction
-                    .prepare_cached("INSERT OR REPLACE INTO joined (session, parts) VALUES (?1, ?2)")?
-                    .execute([&session.id.0, joined])?;
+                tables.put_session(session, &first.path, first.version)?;
+                tables.joined.put(params![session.id.0, joined])?;
                 // Their grades stay: should they be parted again, what was paid for is there.
                 for part in &parts[1..] {
                     let StoredPart { id: SessionId(id), path, version, .. } = part;
-                    for table in ["joined", "prints", "rework"] {
-                        transaction
-                            .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
-                            .execute([id])?;
-                    }
+                    drop_traces(transaction, id)?;
                     if transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id])? > 0 {
                         count_session(transaction, path, *version, -1)?;
                     }
@@ -114,6 +116,17 @@ impl Store {
     /// Nothing is open any more about these transcripts, unless they were put again since they were marked so.
     pub fn settled(&mut self, marks: &BTreeMap<String, i64>) -> Result<()> {
         self.write(|transaction| {
+            let mut statement = transaction.prepare_cached("SELECT path, mark FROM unsettled ORDER BY path")?;
+            let (mut rows, mut known, mut all) = (statement.query([])?, marks.iter(), true);
+            while let Some(row) = rows.next()? {
+                let (path, mark): (_, i64) = (row.get_ref(0)?.as_str()?, row.get(1)?);
+                all &= known.next().is_some_and(|known| (known.0.as_str(), *known.1) == (path, mark));
+            }
+            drop(rows);
+            if all {
+                // All at once costs next to nothing.
+                return transaction.prepare_cached("DELETE FROM unsettled")?.execute([]).map(drop);
+            }
             let mut unmark = transaction.prepare_cached("DELETE FROM unsettled WHERE path = ?1 AND mark = ?2")?;
             marks.iter().try_for_each(|(path, mark)| unmark.execute(params![path, mark]).map(drop))
         })
@@ -121,19 +134,17 @@ impl Store {
 
     /// Keeps grades of sessions that are already there, all or none of them.
     pub fn put_grades(&mut self, grades: &[(SessionId, Grade)]) -> Result<()> {
-        let origins = Origins::default();
         self.write(|transaction| {
-            grades.iter().try_for_each(|(id, grade)| put_grade(transaction, &origins, id, GradeRow::of(grade).as_ref()))
+            let mut tables = Tables::new(transaction)?;
+            grades.iter().try_for_each(|(id, grade)| tables.put_grade(id, GradeRow::of(grade).as_ref()))
         })
     }
 
     /// Keeps outcomes of sessions that are already there, all or none of them.
     pub fn put_outcomes(&mut self, outcomes: &[(SessionId, Outcome)]) -> Result<()> {
-        let origins = Origins::default();
         self.write(|transaction| {
-            outcomes
-                .iter()
-                .try_for_each(|(id, outcome)| put_outcome(transaction, &origins, id, &OutcomeRow::of(outcome)))
+            let mut tables = Tables::new(transaction)?;
+            outcomes.iter().try_for_each(|(id, outcome)| tables.put_outcome(id, &OutcomeRow::of(outcome)))
         })
     }
 
@@ -181,10 +192,22 @@ impl Store {
     }
 }
 
-/// Whether a transcript still gives a piece. It does not if somebody has forgotten it since it was looked at, or put it
-/// again in other pieces; then they are settled again.
-fn still_holds(transaction: &Transaction<'_>, path: &str, version: u32, id: &SessionId) -> rusqlite::Result<bool> {
-    Ok(given(transaction, path, version)?.contains(id))
+/// The sessions that transcripts give as they are kept now, by place and version.
+struct Given<'t> {
+    transaction: &'t Transaction<'t>,
+    known: HashMap<(&'t str, u32), Vec<SessionId>>,
+}
+
+impl<'t> Given<'t> {
+    /// Whether a transcript still gives a piece. It does not if somebody has forgotten it since it was looked at, or put
+    /// it again in other pieces; then they are settled again.
+    fn holds(&mut self, path: &'t str, version: u32, id: &SessionId) -> rusqlite::Result<bool> {
+        let ids = match self.known.entry((path, version)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(given(self.transaction, path, version)?),
+        };
+        Ok(ids.contains(id))
+    }
 }
 
 /// Counts a session that is about to begin in a transcript, unless it does so already.
@@ -207,18 +230,26 @@ enum Owner {
     Open,
 }
 
+/// Drops what is known of a session beside it, where it is one no longer. Grades stay: what was paid for is kept.
+fn drop_traces(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
+    for table in ["joined", "prints", "rework"] {
+        transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
+    }
+    Ok(())
+}
+
 /// Keeps transcripts. Says which ones somebody has forgotten meanwhile.
 fn put_entries(transaction: &Transaction<'_>, entries: &[Rows], owner: Owner) -> rusqlite::Result<Vec<(String, u32)>> {
-    let (mut stale, mut forgotten, origins) = (Vec::new(), Vec::new(), Origins::default());
+    let (mut stale, mut forgotten, mut tables) = (Vec::new(), Vec::new(), Tables::new(transaction)?);
     for entry in entries {
-        match put_entry(transaction, &origins, entry, owner)? {
+        match tables.put_entry(entry, owner)? {
             None => forgotten.push((entry.file.path.clone(), entry.file.version)),
             Some(ids) if ids.is_empty() => {}
             Some(ids) => stale.push((ids, &entry.file.path)),
         }
     }
     // Judged under other origins they are not.
-    let judged: Vec<String> = origins.0.borrow().iter().map(|(_, id)| id.to_string()).collect();
+    let judged: Vec<String> = tables.origins.iter().map(|(_, id)| id.to_string()).collect();
     if !judged.is_empty() {
         let sql = format!("UPDATE origins SET complete = 0 WHERE complete = 1 AND id NOT IN ({})", judged.join(", "));
         transaction.prepare_cached(&sql)?.execute([])?;
@@ -235,70 +266,217 @@ fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> r
             .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND path = ?2")?
             .execute([id.as_str(), path])?;
         if dropped > 0 {
-            for table in ["joined", "grades", "outcomes", "prints", "rework"] {
+            for table in ["joined", "prints", "rework"] {
                 transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
+            }
+            // By their whole keys: there is no index by session alone.
+            for table in ["grades", "outcomes"] {
+                let sql = format!("DELETE FROM {table} WHERE origin IN (SELECT id FROM origins) AND session = ?1");
+                transaction.prepare_cached(&sql)?.execute([id])?;
             }
         }
     }
     Ok(())
 }
 
-/// Keeps a transcript, unless it is forgotten. Says which sessions it had before that are no longer its own.
-fn put_entry(
-    transaction: &Transaction<'_>,
-    origins: &Origins,
-    entry: &Rows,
-    owner: Owner,
-) -> rusqlite::Result<Option<Vec<SessionId>>> {
-    let Rows { file, role, is_new, reading, holding, sessions } = entry;
-    // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
-    let mut stale = if *is_new { Vec::new() } else { given(transaction, &file.path, file.version)? };
-    stale.retain(|id| !sessions.iter().any(|session| session.id == *id));
-    let put = transaction
-        .prepare_cached(
-            "INSERT INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading, sessions)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-             ON CONFLICT DO UPDATE SET inode = ?2, size = ?3, mtime_ns = ?4, offset = ?5, tail = ?6, decoder = ?7,
-             version = ?8, role = ?9, reading = ?10, sessions = ?11 WHERE role != 'forgotten'",
-        )?
-        .execute(params![
-            file.path,
+/// What a transaction puts transcripts and sessions into.
+struct Tables<'t> {
+    transaction: &'t Transaction<'t>,
+    files: Table<'t>,
+    holdings: Table<'t>,
+    sessions: Table<'t>,
+    joined: Table<'t>,
+    grades: Table<'t>,
+    outcomes: Table<'t>,
+    prints: Table<'t>,
+    /// Origins that were looked up: hundreds of sessions have the same two.
+    origins: Vec<(Provenance, i64)>,
+}
+
+impl<'t> Tables<'t> {
+    fn new(transaction: &'t Transaction<'t>) -> rusqlite::Result<Tables<'t>> {
+        let table = |into| Table::new(transaction, into);
+        Ok(Tables {
+            transaction,
+            files: table(
+                "files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading, sessions)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )?,
+            holdings: table("holdings (path, version, kind, keys, pieces) VALUES (?1, ?2, ?3, ?4, ?5)")?,
+            sessions: table(
+                "sessions (id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms, open,
+                 summary, facts, progress)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            )?,
+            joined: table("joined (session, parts) VALUES (?1, ?2)")?,
+            grades: table(
+                "grades (origin, session, thousandths, tier, overall, readings) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?,
+            outcomes: table(
+                "outcomes (origin, session, substance, intent, status, goal, evidence, lack, probability, detail)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?,
+            prints: table("prints (session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5)")?,
+            origins: Vec::new(),
+        })
+    }
+
+    /// Keeps a transcript, unless it is forgotten. Says which sessions it had before that are no longer its own.
+    fn put_entry(&mut self, entry: &Rows, owner: Owner) -> rusqlite::Result<Option<Vec<SessionId>>> {
+        let Rows { file, role, is_new, reading, holding, sessions, joined } = entry;
+        let (path, version) = (file.path.as_str(), file.version);
+        // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
+        let mut stale = if *is_new { Vec::new() } else { given(self.transaction, path, version)? };
+        stale.retain(|id| !sessions.iter().any(|session| session.id == *id));
+        let row = params![
+            path,
             file.inode as i64,
             file.size as i64,
             file.mtime_ns,
             file.offset as i64,
             file.tail as i64,
             file.decoder,
-            file.version,
+            version,
             role.name(),
             reading,
-            sessions.len() as i64,
-        ])?;
-    if put == 0 {
-        return Ok(None);
-    }
-    if let Some(holding) = holding {
-        let kind = role.session().map_or("", |kind| kind.name());
-        transaction
-            .prepare_cached(
-                "INSERT OR REPLACE INTO holdings (path, version, kind, keys, pieces) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![file.path, file.version, kind, holding.keys, holding.pieces])?;
-    } else if !*is_new {
-        transaction
-            .prepare_cached("DELETE FROM holdings WHERE path = ?1 AND version = ?2")?
-            .execute(params![file.path, file.version])?;
-    }
-    for session in sessions {
-        let (path, version) = (&file.path, file.version);
-        if owner == Owner::Known || put_session(transaction, origins, session, path, version, "OR IGNORE")? == 0 {
-            // A session that another transcript holds too is left alone until it is known whose it is.
-            if owner == Owner::Known || !is_held_elsewhere(transaction, &session.id, path)? {
-                put_session(transaction, origins, session, path, version, "OR REPLACE")?;
+            (sessions.len() + joined.iter().filter(|joined| joined.is_put).count()) as i64,
+        ];
+        let known = self.files.put_new(row)?;
+        if known == Known::Before {
+            let sql = "UPDATE files SET inode = ?2, size = ?3, mtime_ns = ?4, offset = ?5, tail = ?6, decoder = ?7,
+                       version = ?8, role = ?9, reading = ?10, sessions = ?11 WHERE path = ?1 AND role != 'forgotten'";
+            if self.transaction.prepare_cached(sql)?.execute(row)? == 0 {
+                return Ok(None);
             }
         }
+        if let Some(holding) = holding {
+            let kind = role.session().map_or("", |kind| kind.name());
+            self.holdings.put(params![path, version, kind, holding.keys, holding.pieces])?;
+        } else if !*is_new {
+            self.transaction
+                .prepare_cached("DELETE FROM holdings WHERE path = ?1 AND version = ?2")?
+                .execute(params![path, version])?;
+        }
+        for session in sessions {
+            self.put_unless_held(session, path, version, owner)?;
+        }
+        for JoinedRows { session, joined, parts, .. } in joined.iter().filter(|joined| joined.is_put) {
+            if self.put_unless_held(session, path, version, owner)? {
+                self.joined.put(params![session.id.0, joined])?;
+            }
+            if known == Known::Before {
+                // Another process has put it since it was found to be new, and perhaps piece by piece.
+                for StoredPart { id: SessionId(id), .. } in &parts[1..] {
+                    let sql = "DELETE FROM sessions WHERE id = ?1 AND path = ?2";
+                    if self.transaction.prepare_cached(sql)?.execute([id.as_str(), path])? > 0 {
+                        drop_traces(self.transaction, id)?;
+                    }
+                }
+            }
+        }
+        Ok(Some(stale))
     }
-    Ok(Some(stale))
+
+    /// Keeps a session, and says so. One that another transcript holds too is left alone until it is known whose it is.
+    fn put_unless_held(
+        &mut self,
+        session: &SessionRows,
+        path: &str,
+        version: u32,
+        owner: Owner,
+    ) -> rusqlite::Result<bool> {
+        if owner == Owner::Open {
+            if self.put_new_session(session, path, version)? == Known::Not {
+                return Ok(true);
+            }
+            if is_held_elsewhere(self.transaction, &session.id, path)? {
+                return Ok(false);
+            }
+        }
+        self.put_session(session, path, version)?;
+        Ok(true)
+    }
+
+    /// Keeps a session with its grade, in the place of what was known of it.
+    fn put_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<()> {
+        let known = with_session(session, path, version, |row| self.sessions.put(row))?;
+        self.put_judged(session, known)
+    }
+
+    /// The same, unless the session is there.
+    fn put_new_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<Known> {
+        let known = with_session(session, path, version, |row| self.sessions.put_new(row))?;
+        if known == Known::Not {
+            self.put_judged(session, known)?;
+        }
+        Ok(known)
+    }
+
+    /// Keeps what a session came to.
+    fn put_judged(&mut self, session: &SessionRows, known: Known) -> rusqlite::Result<()> {
+        self.put_grade(&session.id, session.grade.as_ref())?;
+        self.put_outcome(&session.id, &session.outcome)?;
+        self.put_print(&session.id, session.print.as_ref(), known)
+    }
+
+    fn put_grade(&mut self, id: &SessionId, grade: Option<&GradeRow>) -> rusqlite::Result<()> {
+        let Some(GradeRow { provenance, thousandths, tier, overall, readings }) = grade else { return Ok(()) };
+        let origin = self.origin(provenance, id)?;
+        self.grades.put(params![origin, id.0, thousandths, tier, overall, readings]).map(drop)
+    }
+
+    /// Keeps the outcome of a session by the offline judge.
+    fn put_outcome(&mut self, id: &SessionId, outcome: &OutcomeRow) -> rusqlite::Result<()> {
+        let origin = self.origin(&OUTCOMES, id)?;
+        let OutcomeRow { substance, intent, status, goal, evidence, lack, probability, detail } = outcome;
+        self.outcomes
+            .put(params![origin, id.0, substance, intent, status, goal, evidence, lack, probability, detail])
+            .map(drop)
+    }
+
+    /// Keeps the fingerprint of a session, if it has one.
+    fn put_print(&mut self, id: &SessionId, print: Option<&PrintRow>, known: Known) -> rusqlite::Result<()> {
+        if let Some(PrintRow { repository, from, to, print }) = print {
+            self.prints.put(params![id.0, repository, from.0, to.0, print])?;
+        } else if known == Known::Before {
+            // What changed nothing has nothing that could be taken back.
+            for table in ["prints", "rework"] {
+                let sql = format!("DELETE FROM {table} WHERE session = ?1");
+                self.transaction.prepare_cached(&sql)?.execute([&id.0])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn origin(&mut self, provenance: &Provenance, judged: &SessionId) -> rusqlite::Result<i64> {
+        if let Some((_, id)) = self.origins.iter().find(|(known, _)| known == provenance) {
+            return Ok(*id);
+        }
+        let id = origin(self.transaction, provenance, judged)?;
+        self.origins.push((provenance.clone(), id));
+        Ok(id)
+    }
+}
+
+/// Shows the row of a session.
+fn with_session<R>(session: &SessionRows, path: &str, version: u32, put: impl FnOnce(&[&dyn ToSql]) -> R) -> R {
+    put(params![
+        session.id.0,
+        path,
+        version,
+        session.kind.name(),
+        session.recorded,
+        session.agent,
+        session.project.as_str(),
+        session.title.as_str(),
+        session.model,
+        session.from.map(|at| at.0),
+        session.to.map(|at| at.0),
+        session.open,
+        session.summary.as_str(),
+        session.facts,
+        session.progress
+    ])
 }
 
 /// The sessions that a transcript has given, by its pieces.
@@ -318,73 +496,6 @@ fn is_held_elsewhere(transaction: &Transaction<'_>, id: &SessionId, path: &str) 
     }
 }
 
-/// Keeps a session with its grade. Says whether it was put: `OR IGNORE` leaves one alone that is there.
-fn put_session(
-    transaction: &Transaction<'_>,
-    origins: &Origins,
-    session: &SessionRows,
-    path: &str,
-    version: u32,
-    or: &str,
-) -> rusqlite::Result<usize> {
-    let put = transaction
-        .prepare_cached(&format!(
-            "INSERT {or} INTO sessions (id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms,
-             open, summary, facts, progress) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
-        ))?
-        .execute(params![
-            session.id.0,
-            path,
-            version,
-            session.kind.name(),
-            session.recorded,
-            session.agent,
-            session.project.as_str(),
-            session.title.as_str(),
-            session.model,
-            session.from.map(|at| at.0),
-            session.to.map(|at| at.0),
-            session.open,
-            session.summary.as_str(),
-            session.facts,
-            session.progress
-        ])?;
-    if put > 0 {
-        put_grade(transaction, origins, &session.id, session.grade.as_ref())?;
-        put_outcome(transaction, origins, &session.id, &session.outcome)?;
-        put_print(transaction, &session.id, session.print.as_ref())?;
-    }
-    Ok(put)
-}
-
-/// Keeps the outcome of a session by the offline judge.
-fn put_outcome(
-    transaction: &Transaction<'_>,
-    origins: &Origins,
-    id: &SessionId,
-    outcome: &OutcomeRow,
-) -> rusqlite::Result<()> {
-    let origin = origins.of(transaction, &OUTCOMES, id)?;
-    transaction
-        .prepare_cached(
-            "INSERT OR REPLACE INTO outcomes (origin, session, substance, intent, status, goal, evidence, lack,
-             probability, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-        )?
-        .execute(params![
-            origin,
-            id.0,
-            outcome.substance,
-            outcome.intent,
-            outcome.status,
-            outcome.goal,
-            outcome.evidence,
-            outcome.lack,
-            outcome.probability,
-            outcome.detail,
-        ])?;
-    Ok(())
-}
-
 /// Where outcomes of the offline judge come from.
 pub(super) static OUTCOMES: LazyLock<Provenance> = LazyLock::new(|| Provenance {
     judge: offline::JUDGE.into(),
@@ -394,55 +505,6 @@ pub(super) static OUTCOMES: LazyLock<Provenance> = LazyLock::new(|| Provenance {
     rubric_hash: "outcome".into(),
     prompt_hash: None,
 });
-
-/// Keeps the fingerprint of a session, if it has one.
-fn put_print(transaction: &Transaction<'_>, id: &SessionId, print: Option<&PrintRow>) -> rusqlite::Result<()> {
-    let Some(PrintRow { repository, from, to, print }) = print else {
-        // What changed nothing has nothing that could be taken back.
-        for table in ["prints", "rework"] {
-            transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([&id.0])?;
-        }
-        return Ok(());
-    };
-    transaction
-        .prepare_cached(
-            "INSERT OR REPLACE INTO prints (session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![id.0, repository, from.0, to.0, print])?;
-    Ok(())
-}
-
-fn put_grade(
-    transaction: &Transaction<'_>,
-    origins: &Origins,
-    id: &SessionId,
-    grade: Option<&GradeRow>,
-) -> rusqlite::Result<()> {
-    let Some(GradeRow { provenance, thousandths, tier, overall, readings }) = grade else { return Ok(()) };
-    let origin = origins.of(transaction, provenance, id)?;
-    transaction
-        .prepare_cached(
-            "INSERT OR REPLACE INTO grades (origin, session, thousandths, tier, overall, readings)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute(params![origin, id.0, thousandths, tier, overall, readings])?;
-    Ok(())
-}
-
-/// Origins that were looked up in a transaction: hundreds of sessions have the same two.
-#[derive(Default)]
-struct Origins(RefCell<Vec<(Provenance, i64)>>);
-
-impl Origins {
-    fn of(&self, transaction: &Transaction<'_>, provenance: &Provenance, judged: &SessionId) -> rusqlite::Result<i64> {
-        if let Some((_, id)) = self.0.borrow().iter().find(|(known, _)| known == provenance) {
-            return Ok(*id);
-        }
-        let id = origin(transaction, provenance, judged)?;
-        self.0.borrow_mut().push((provenance.clone(), id));
-        Ok(id)
-    }
-}
 
 /// The number under which it is kept where the grade of a session comes from.
 pub(super) fn origin(

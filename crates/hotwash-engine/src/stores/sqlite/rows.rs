@@ -2,7 +2,7 @@
 //! writer.
 
 use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
-use hotwash_core::outcomes::Outcome;
+use hotwash_core::outcomes::{Lack, Outcome};
 use hotwash_core::redaction::Redacted;
 use hotwash_core::rework::repository;
 use hotwash_core::scores::{Grade, Overall, Provenance, Reading};
@@ -13,13 +13,17 @@ use std::sync::Arc;
 /// The rows of a transcript.
 #[derive(Debug)]
 pub struct Rows {
-    pub(super) file: FileState,
+    /// The file.
+    pub file: FileState,
     pub(super) role: Role,
-    pub(super) is_new: bool,
+    /// Nothing of it was known before.
+    pub is_new: bool,
     pub(super) reading: String,
     /// None where it has nothing that others could have too.
     pub(super) holding: Option<HoldingRow>,
     pub(super) sessions: Vec<SessionRows>,
+    /// The sessions of several pieces.
+    pub joined: Vec<JoinedRows>,
 }
 
 #[derive(Debug)]
@@ -64,10 +68,10 @@ pub(super) struct GradeRow {
 pub(super) struct OutcomeRow {
     pub(super) substance: bool,
     pub(super) intent: &'static str,
-    pub(super) status: String,
-    pub(super) goal: String,
-    pub(super) evidence: String,
-    pub(super) lack: Option<String>,
+    pub(super) status: &'static str,
+    pub(super) goal: &'static str,
+    pub(super) evidence: &'static str,
+    pub(super) lack: Option<&'static str>,
     pub(super) probability: Option<f64>,
     pub(super) detail: String,
 }
@@ -88,14 +92,17 @@ pub struct JoinedRows {
     pub(super) joined: String,
     /// Its pieces, in order of time.
     pub parts: Vec<StoredPart>,
+    /// It is put along with its transcript, of which nobody knew before.
+    pub is_put: bool,
 }
 
 impl From<Entry> for Rows {
     fn from(entry: Entry) -> Rows {
-        let Entry { file, role, is_new, reading, keys, pieces, sessions } = entry;
+        let Entry { file, role, is_new, reading, keys, pieces, sessions, joined } = entry;
         let holding = (!keys.is_empty() || !pieces.is_empty()).then(|| HoldingRow::of(&keys, &pieces));
         let sessions = sessions.into_iter().map(SessionRows::from).collect();
-        Rows { file, role, is_new, reading, holding, sessions }
+        let joined = joined.into_iter().map(|joined| JoinedRows { is_put: is_new, ..joined.into() }).collect();
+        Rows { file, role, is_new, reading, holding, sessions, joined }
     }
 }
 
@@ -145,7 +152,7 @@ impl From<Graded> for SessionRows {
 
 impl From<Joined> for JoinedRows {
     fn from(Joined { graded, parts }: Joined) -> JoinedRows {
-        JoinedRows { session: graded.into(), joined: json(&parts), parts }
+        JoinedRows { session: graded.into(), joined: json(&parts), parts, is_put: false }
     }
 }
 
@@ -159,7 +166,13 @@ impl GradeRow {
         };
         let readings: Vec<(&str, &Reading)> =
             grade.scores.iter().map(|score| (score.dimension.as_str(), &score.reading)).collect();
-        Some(GradeRow { provenance, thousandths, tier, overall: json(&grade.overall), readings: json(&readings) })
+        Some(GradeRow {
+            provenance,
+            thousandths,
+            tier,
+            overall: json(&grade.overall),
+            readings: json_in(&readings, 2048),
+        })
     }
 }
 
@@ -168,12 +181,12 @@ impl OutcomeRow {
         OutcomeRow {
             substance: outcome.substance.passes(),
             intent: outcome.intended.intent.name(),
-            status: word(&outcome.status),
-            goal: word(&outcome.goal),
-            evidence: word(&outcome.evidence),
-            lack: outcome.lack.as_ref().map(word),
+            status: outcome.status.name(),
+            goal: outcome.goal.name(),
+            evidence: outcome.evidence.name(),
+            lack: outcome.lack.map(Lack::name),
             probability: outcome.probability,
-            detail: json(outcome),
+            detail: json_in(outcome, 512),
         }
     }
 }
@@ -183,16 +196,15 @@ pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
     postcard::to_allocvec(pieces).unwrap_or_default()
 }
 
-/// As JSON. What is kept has no map but with words as keys, and nothing else makes this fail.
+/// As JSON, short for the most part.
 pub(super) fn json(value: &impl Serialize) -> String {
-    let json = serde_json::to_string(value);
-    debug_assert!(json.is_ok(), "{json:?}");
-    json.unwrap_or_default()
+    json_in(value, 96)
 }
 
-/// The name of a plain enum's value, as it is serialised.
-fn word(value: &impl Serialize) -> String {
-    let mut word = json(value);
-    word.retain(|character| character != '"');
-    word
+/// As JSON that takes about so much room. What is kept has no map but with words as keys, and nothing else makes this
+/// fail.
+fn json_in(value: &impl Serialize, room: usize) -> String {
+    let json = hotwash_core::json::to_string(value, room);
+    debug_assert!(json.is_ok(), "{json:?}");
+    json.unwrap_or_default()
 }

@@ -1,0 +1,213 @@
+//! Cuts input into lines, through one window of memory that is used again and again.
+
+use memchr::{memchr, memrchr};
+use std::io::{self, Read};
+
+/// How much is read at a time. It fits the processor's second cache together with what is being worked on.
+const WINDOW: usize = 128 * 1024;
+/// What is enough for a short one.
+const FIRST_WINDOW: usize = 32 * 1024;
+/// A longer line is passed over, with a warning: no memory is worth it.
+pub const LONGEST_LINE: usize = 24 * 1024 * 1024;
+
+/// A line of the input.
+pub(super) enum Line<'b> {
+    /// One that ended in a newline.
+    Whole(&'b [u8]),
+    /// The last one, without a newline; not empty.
+    Last(&'b [u8]),
+    /// One over the limit; its length with its newline, if it has one.
+    TooLong(u64),
+}
+
+/// Lines that are in the window at the same time: whole ones, or another by itself.
+pub(super) struct Chunk<'b> {
+    whole: &'b [u8],
+    other: Option<Line<'b>>,
+}
+
+impl<'b> Iterator for Chunk<'b> {
+    type Item = Line<'b>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Line<'b>> {
+        let Some(end) = memchr(b'\n', self.whole) else { return self.other.take() };
+        let (line, rest) = self.whole.split_at(end);
+        self.whole = rest.get(1..).unwrap_or_default();
+        // Whether a line is too long must not depend on how much was read at once.
+        Some(if end > LONGEST_LINE { Line::TooLong(end as u64 + 1) } else { Line::Whole(line) })
+    }
+}
+
+/// Working memory for reading.
+#[derive(Clone, Debug, Default)]
+pub struct Window(Vec<u8>);
+
+/// Cuts input into lines through one window that grows only for a line that needs it.
+pub(super) struct Lines<'w> {
+    buffer: &'w mut Vec<u8>,
+    from: usize,
+    to: usize,
+    done: bool,
+}
+
+impl<'w> Lines<'w> {
+    pub(super) fn new(window: &'w mut Window) -> Self {
+        Lines { buffer: &mut window.0, from: 0, to: 0, done: false }
+    }
+
+    /// The next lines; none at the end.
+    pub(super) fn chunk(&mut self, input: &mut dyn Read) -> io::Result<Option<Chunk<'_>>> {
+        let mut searched = self.from;
+        loop {
+            if let Some(last) = memrchr(b'\n', &self.buffer[searched..self.to]) {
+                let whole = self.from..searched + last + 1;
+                self.from = whole.end;
+                return Ok(Some(Chunk { whole: &self.buffer[whole], other: None }));
+            }
+            if self.done {
+                let rest = self.from..self.to;
+                self.from = self.to;
+                let last = (!rest.is_empty()).then(|| Line::Last(&self.buffer[rest]));
+                return Ok(last.map(|last| Chunk { whole: &[], other: Some(last) }));
+            }
+            searched = self.to;
+            if self.to - self.from > LONGEST_LINE {
+                let length = self.pass_over(input)?;
+                return Ok(Some(Chunk { whole: &[], other: Some(Line::TooLong(length)) }));
+            }
+            searched -= self.make_room();
+            self.fill(input)?;
+        }
+    }
+
+    /// Moves the open line to the front, or grows the window for it. Says how far it moved.
+    fn make_room(&mut self) -> usize {
+        let moved = self.from;
+        let open = self.to - self.from;
+        let was_full = self.to == self.buffer.len();
+        if self.buffer.is_empty() {
+            *self.buffer = vec![0; FIRST_WINDOW];
+        } else if open == 0 && self.buffer.len() > WINDOW * 4 {
+            // The long line is over: give its room back.
+            *self.buffer = vec![0; WINDOW];
+        } else {
+            if self.from > 0 {
+                self.buffer.copy_within(self.from..self.to, 0);
+            }
+            let room = self.buffer.len() - open;
+            if room < WINDOW.min(self.buffer.len()) / 2 || was_full && self.buffer.len() < WINDOW {
+                let doubled = self.buffer.len() * 2;
+                self.buffer.resize(doubled, 0);
+            }
+        }
+        (self.from, self.to) = (0, open);
+        moved
+    }
+
+    fn fill(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        // Also where a long line has left more room: what is read at once should fit the cache.
+        let end = self.buffer.len().min(self.to + WINDOW);
+        loop {
+            match input.read(&mut self.buffer[self.to..end]) {
+                Ok(0) => self.done = true,
+                Ok(read) => self.to += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            return Ok(());
+        }
+    }
+
+    /// Throws a line over the limit away, up to and with its newline. Says how long it was.
+    fn pass_over(&mut self, input: &mut dyn Read) -> io::Result<u64> {
+        let mut length = (self.to - self.from) as u64;
+        *self.buffer = vec![0; WINDOW];
+        loop {
+            (self.from, self.to) = (0, 0);
+            self.fill(input)?;
+            if let Some(at) = memchr(b'\n', &self.buffer[..self.to]) {
+                self.from = at + 1;
+                return Ok(length + at as u64 + 1);
+            }
+            length += self.to as u64;
+            if self.done {
+                return Ok(length);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out a few bytes at a time.
+    struct Drip<'a>(&'a [u8], usize);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let n = self.1.min(self.0.len()).min(buffer.len());
+            buffer[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    fn cut(input: &[u8], step: usize) -> Vec<String> {
+        let mut window = Window::default();
+        let (mut lines, mut drip) = (Lines::new(&mut window), Drip(input, step));
+        let mut seen = Vec::new();
+        while let Some(chunk) = lines.chunk(&mut drip).unwrap() {
+            seen.extend(chunk.map(|line| match line {
+                Line::Whole(line) => String::from_utf8_lossy(line).into_owned(),
+                Line::Last(line) => format!("{}$", String::from_utf8_lossy(line)),
+                Line::TooLong(length) => format!("({length})"),
+            }));
+        }
+        seen
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_arrive() {
+        for step in [1, 2, 3, 7, 1000] {
+            assert_eq!(cut(b"a\nbc\n\nd", step), ["a", "bc", "", "d$"]);
+            assert_eq!(cut(b"", step), Vec::<String>::new());
+            assert_eq!(cut(b"\n", step), [""]);
+        }
+        let long = "x".repeat(3 * WINDOW);
+        let text = format!("{long}\nshort\n{long}");
+        assert_eq!(cut(text.as_bytes(), 100_000), [long.clone(), "short".into(), format!("{long}$")]);
+    }
+
+    #[test]
+    fn no_line_makes_the_window_outgrow_its_limit() {
+        /// Endless lines, each of 100 MB.
+        struct Endless(usize);
+        impl Read for Endless {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let line = 100 << 20;
+                let some = buffer.len().min(line - self.0 % line);
+                buffer[..some].fill(b'x');
+                if (self.0 + some).is_multiple_of(line) {
+                    buffer[some - 1] = b'\n';
+                }
+                self.0 += some;
+                Ok(some)
+            }
+        }
+        let mut window = Window::default();
+        let (mut lines, mut input) = (Lines::new(&mut window), Endless(0));
+        for _ in 0..3 {
+            let line = lines.chunk(&mut input).unwrap().and_then(|mut chunk| chunk.next());
+            assert!(matches!(line, Some(Line::TooLong(length)) if length == 100 << 20));
+            assert!(lines.buffer.capacity() < 3 * LONGEST_LINE);
+        }
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_passed_over() {
+        let text = format!("a\n{}\nb\n", "x".repeat(LONGEST_LINE * 2));
+        assert_eq!(cut(text.as_bytes(), 1 << 20), ["a".to_string(), format!("({})", LONGEST_LINE * 2 + 1), "b".into()]);
+    }
+}
