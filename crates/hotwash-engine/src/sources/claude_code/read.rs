@@ -451,7 +451,9 @@ mod tests {
             let lines: Vec<String> = lines.into_iter().map(|(kind, id)| line(kind, id)).collect();
             let (mut together, mut alone) = (Transcript::whole(), Transcript::whole());
             together.read(&mut lines.join("\n").as_bytes(), &mut Window::default(), |_| {}).unwrap();
-            lines.iter().for_each(|line| alone.line(line.as_bytes()));
+            for line in &lines {
+                alone.line(line.as_bytes());
+            }
             let facts = |transcript: &Transcript| transcript.pieces.ledger().finish(prices::shipped()).stored();
             prop_assert_eq!(together.reading, alone.reading);
             prop_assert_eq!(facts(&together), facts(&alone));
