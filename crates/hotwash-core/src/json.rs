@@ -351,7 +351,7 @@ mod tests {
         absent: Option<bool>,
         map: BTreeMap<&'w str, (u64, f32, char)>,
         flags: BTreeMap<bool, i8>,
-        numbers: BTreeMap<i64, ()>,
+        numbers: BTreeMap<i64, u8>,
         nothing: (),
         bytes: &'w [u8],
     }
@@ -371,7 +371,7 @@ mod tests {
                 absent: yes.then_some(yes),
                 map: [(name.as_str(), (count, 0.1, '"')), ("", (count % 1000, 1.0, 'a'))].into(),
                 flags: [(yes, -1)].into(),
-                numbers: [(signed, ()), (0, ())].into(),
+                numbers: [(signed, 1), (0, 2)].into(),
                 nothing: (),
                 bytes: &[0, 255],
             };
