@@ -287,10 +287,13 @@ pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
         let from = at;
         loop {
             at = word_end(bytes, at);
-            match bytes.get(at) {
-                Some(0x80..) if !beyond(at).is_whitespace() => at += beyond(at).len_utf8(),
-                _ => break,
+            // Characters beyond ASCII mostly stand together.
+            let others = text.get(at..).unwrap_or_default().chars();
+            let length: usize = others.take_while(|c| !c.is_ascii() && !c.is_whitespace()).map(char::len_utf8).sum();
+            if length == 0 {
+                break;
             }
+            at += length;
         }
         text.get(from..at).filter(|word| !word.is_empty())
     })
