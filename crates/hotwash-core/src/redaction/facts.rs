@@ -33,8 +33,8 @@ impl Redacted<Facts> {
     }
 }
 
-/// What came of short texts that come again and again: names of tools and models, versions, commands, folders. Nothing where they
-/// stay as they are.
+/// What came of short texts that come again and again: names of tools and models, versions, commands, folders. Nothing
+/// where they stay as they are.
 ///
 /// What comes of a text depends on the text and the rules alone, so what came of it before is what would come of it now.
 #[derive(Default)]
