@@ -10,6 +10,7 @@ use crate::sessions::{Event, Origin};
 use crate::shell;
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -17,6 +18,10 @@ use std::sync::OnceLock;
 
 /// Inputs are kept to this length for comparing calls with each other.
 const INPUT_KEPT: usize = 1000;
+
+/// So many calls that have ended are kept for their room, if it is no more than this in each.
+const SPARE_CALLS: usize = 8;
+const SPARE_BYTES: usize = 16 * 1024;
 
 /// A map from hashes: they need no hashing again.
 pub type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<Passthrough>>;
@@ -51,19 +56,19 @@ pub struct OpenCall {
     /// The tool.
     pub tool: Tool,
     /// The tool as the agent names it.
-    pub name: Box<str>,
+    pub name: String,
     /// The file, absolute; empty where there is none.
-    pub path: Box<str>,
+    pub path: String,
     /// What the shell command does.
     pub command: shell::Command,
     /// What is searched for.
-    pub pattern: Box<str>,
+    pub pattern: String,
     /// The skill or kind of subagent.
-    pub which: Box<str>,
+    pub which: String,
     /// First line and number of lines asked for.
     pub range: (Option<i64>, Option<i64>),
     /// The input as recorded, its beginning.
-    pub input: Box<[u8]>,
+    pub input: Vec<u8>,
     /// When.
     pub at: Option<Timestamp>,
     /// What its runs came to: read off the output once, however many ledgers follow the call.
@@ -75,43 +80,65 @@ pub struct OpenCall {
 }
 
 impl OpenCall {
-    fn new(origin: &Origin<'_>, call: &Call<'_>) -> OpenCall {
-        let boxed =
-            |text: Text<'_>| -> Box<str> { if text.is_empty() { Box::default() } else { text.to_str().into() } };
-        let path = if call.input.path.is_empty() { Box::default() } else { absolute(origin, call) };
-        let command = match call.tool {
-            Tool::Shell => shell::Command::read(&call.input.command.to_str()),
-            _ => shell::Command::default(),
-        };
+    /// Nobody's call.
+    fn blank() -> OpenCall {
         OpenCall {
-            id: origin.id,
-            key: call.key,
-            message: call.message,
-            tool: call.tool,
-            name: boxed(call.name),
-            path,
-            command,
-            pattern: boxed(call.input.pattern),
-            which: boxed(call.input.which),
-            range: (call.input.offset, call.input.limit),
-            input: call.input.whole[..call.input.whole.len().min(INPUT_KEPT)].into(),
-            at: origin.at,
+            id: EventId::default(),
+            key: Key(0),
+            message: Key(0),
+            tool: Tool::Other,
+            name: String::new(),
+            path: String::new(),
+            command: shell::Command::default(),
+            pattern: String::new(),
+            which: String::new(),
+            range: (None, None),
+            input: Vec::new(),
+            at: None,
             results: OnceLock::new(),
             lines: OnceLock::new(),
         }
     }
+
+    /// Becomes another call, in the room of the one that it was.
+    fn becomes(&mut self, origin: &Origin<'_>, call: &Call<'_>) {
+        let OpenCall { id, key, message, tool, name, path, command, pattern, which, range, input, at, results, lines } =
+            self;
+        (*id, *at) = (origin.id, origin.at);
+        (*key, *message, *tool) = (call.key, call.message, call.tool);
+        set(name, call.name);
+        set_path(path, origin, call);
+        command.becomes(if call.tool == Tool::Shell { call.input.command.to_str() } else { Cow::default() });
+        set(pattern, call.input.pattern);
+        set(which, call.input.which);
+        *range = (call.input.offset, call.input.limit);
+        input.clear();
+        input.extend_from_slice(&call.input.whole[..call.input.whole.len().min(INPUT_KEPT)]);
+        (results.take(), lines.take());
+    }
+
+    fn room(&self) -> usize {
+        let OpenCall { name, path, command, pattern, which, input, .. } = self;
+        [name, path, &command.text, pattern, which].map(String::capacity).iter().sum::<usize>() + input.capacity()
+    }
 }
 
-/// The call's path, made absolute by the record's working directory.
-fn absolute(origin: &Origin<'_>, call: &Call<'_>) -> Box<str> {
-    let path = call.input.path.to_str();
-    let bytes = path.as_bytes();
-    let rooted = bytes.first() == Some(&b'/') || bytes.get(1) == Some(&b':') || path.starts_with("\\\\");
-    if rooted || origin.cwd.is_empty() {
-        return path.into();
+fn set(kept: &mut String, text: Text<'_>) {
+    kept.clear();
+    if !text.is_empty() {
+        kept.push_str(&text.to_str());
     }
-    let path = path.strip_prefix("./").unwrap_or(&path);
-    format!("{}/{path}", origin.cwd.to_str().trim_end_matches('/')).into()
+}
+
+/// Keeps the call's path, made absolute by the record's working directory.
+fn set_path(kept: &mut String, origin: &Origin<'_>, call: &Call<'_>) {
+    set(kept, call.input.path);
+    let bytes = kept.as_bytes();
+    let rooted = bytes.first() == Some(&b'/') || bytes.get(1) == Some(&b':') || kept.starts_with("\\\\");
+    if !rooted && !kept.is_empty() && !origin.cwd.is_empty() {
+        let path = kept.strip_prefix("./").unwrap_or(kept);
+        *kept = format!("{}/{path}", origin.cwd.to_str().trim_end_matches('/'));
+    }
 }
 
 /// How a call ended.
@@ -177,6 +204,9 @@ enum State {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Calls {
     states: KeyMap<Key, State>,
+    /// Calls that have ended: there is room in them for those to come.
+    #[serde(skip)]
+    spare: Vec<Box<OpenCall>>,
 }
 
 impl Calls {
@@ -188,10 +218,12 @@ impl Calls {
                 if matches!(state, Some(State::Open(_) | State::Ended)) {
                     return tell(event, &Step::Aside);
                 }
-                let open = Box::new(OpenCall::new(event.origin, call));
+                let mut open = self.spare.pop().unwrap_or_else(|| Box::new(OpenCall::blank()));
+                open.becomes(event.origin, call);
                 tell(event, &Step::Called(&open));
                 let state = if let Some(&State::Orphan(status)) = state {
                     tell(event, &Step::Ended { call: Some(&open), outcome: &Outcome::default(), status });
+                    self.spare(open);
                     State::Ended
                 } else {
                     State::Open(open)
@@ -204,7 +236,10 @@ impl Calls {
                     return tell(event, &Step::Ended { call: None, outcome, status });
                 };
                 match self.states.insert(key, State::Ended) {
-                    Some(State::Open(call)) => tell(event, &Step::Ended { call: Some(&call), outcome, status }),
+                    Some(State::Open(call)) => {
+                        tell(event, &Step::Ended { call: Some(&call), outcome, status });
+                        self.spare(call);
+                    }
                     Some(State::Ended) => tell(event, &Step::Aside),
                     Some(State::Orphan(first)) => {
                         self.states.insert(key, State::Orphan(first));
@@ -217,6 +252,13 @@ impl Calls {
                 }
             }
             _ => tell(event, &Step::Aside),
+        }
+    }
+
+    /// Keeps the room of a call that has ended, unless there is enough of it.
+    fn spare(&mut self, call: Box<OpenCall>) {
+        if self.spare.len() < SPARE_CALLS && call.room() <= SPARE_BYTES {
+            self.spare.push(call);
         }
     }
 }

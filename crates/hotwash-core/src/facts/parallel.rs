@@ -149,7 +149,7 @@ impl Parallel {
                 id: call.id,
                 key: Some(call.key),
                 message: Some(call.message),
-                input: input.clone(),
+                input: input.as_str().into(),
                 shown: Vec::new(),
             });
         } else {

@@ -86,8 +86,8 @@ type EventIdOfCall = (crate::sessions::Key, crate::sessions::EventId);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Failure {
-    name: Box<str>,
-    input: Box<[u8]>,
+    name: String,
+    input: Vec<u8>,
     /// Errors in a row with nearly this input, this one included.
     streak: u64,
 }

@@ -135,7 +135,7 @@ pub struct Part {
     lines: Vec<(u32, u32)>,
     touched: KeySet<u64>,
     /// Files changed, by their paths: a commit names paths.
-    changed: Vec<Box<str>>,
+    changed: Vec<String>,
     folders: KeySet<u64>,
     vocabulary: Vocabulary,
     /// Somebody prompted, or the agent answered.

@@ -39,9 +39,9 @@ impl<'b> Iterator for Chunk<'b> {
     }
 }
 
-/// Working memory for reading.
-#[derive(Clone, Debug, Default)]
-pub struct Window(Vec<u8>);
+/// Working memory, for one input after another.
+#[derive(Debug, Default)]
+pub(super) struct Buffer(Vec<u8>);
 
 /// Cuts input into lines through one window that grows only for a line that needs it.
 pub(super) struct Lines<'w> {
@@ -52,8 +52,8 @@ pub(super) struct Lines<'w> {
 }
 
 impl<'w> Lines<'w> {
-    pub(super) fn new(window: &'w mut Window) -> Self {
-        Lines { buffer: &mut window.0, from: 0, to: 0, done: false }
+    pub(super) fn new(buffer: &'w mut Buffer) -> Self {
+        Lines { buffer: &mut buffer.0, from: 0, to: 0, done: false }
     }
 
     /// The next lines; none at the end.
@@ -155,8 +155,8 @@ mod tests {
     }
 
     fn cut(input: &[u8], step: usize) -> Vec<String> {
-        let mut window = Window::default();
-        let (mut lines, mut drip) = (Lines::new(&mut window), Drip(input, step));
+        let mut buffer = Buffer::default();
+        let (mut lines, mut drip) = (Lines::new(&mut buffer), Drip(input, step));
         let mut seen = Vec::new();
         while let Some(chunk) = lines.chunk(&mut drip).unwrap() {
             seen.extend(chunk.map(|line| match line {
@@ -196,8 +196,8 @@ mod tests {
                 Ok(some)
             }
         }
-        let mut window = Window::default();
-        let (mut lines, mut input) = (Lines::new(&mut window), Endless(0));
+        let mut buffer = Buffer::default();
+        let (mut lines, mut input) = (Lines::new(&mut buffer), Endless(0));
         for _ in 0..3 {
             let line = lines.chunk(&mut input).unwrap().and_then(|mut chunk| chunk.next());
             assert!(matches!(line, Some(Line::TooLong(length)) if length == 100 << 20));

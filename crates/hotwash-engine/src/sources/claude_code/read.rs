@@ -1,8 +1,8 @@
 //! Reads a transcript once, line by line, in constant memory, and keeps what it needs to go on when the file grows.
 
 use super::decode;
-pub use super::lines::{LONGEST_LINE, Window};
-use super::lines::{Line, Lines};
+pub use super::lines::LONGEST_LINE;
+use super::lines::{Buffer, Line, Lines};
 use super::place::Memory;
 use super::record::{self, Record};
 use crate::sources::json::{Cursor, Malformed};
@@ -17,6 +17,13 @@ use std::sync::Arc;
 
 /// Room for the ids of most transcripts' records, so that it need not grow.
 const USUAL_RECORDS: usize = 200;
+
+/// Working memory for reading, that one transcript after another may use.
+#[derive(Debug, Default)]
+pub struct Window {
+    bytes: Buffer,
+    room: Vec<Noted<'static>>,
+}
 
 /// What reading itself has to say about a transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,9 +188,10 @@ impl Transcript {
         let mut ended = 0;
         let mut unfinished = Some(unfinished);
         self.seen.reserve(USUAL_RECORDS);
-        let mut lines = Lines::new(window);
+        let Window { bytes, room } = window;
+        let mut lines = Lines::new(bytes);
         while let Some(chunk) = lines.chunk(input)? {
-            let mut batch = Batch::default();
+            let mut batch = Batch::within(room);
             for line in chunk {
                 match line {
                     Line::Whole(line) => {
@@ -206,6 +214,7 @@ impl Transcript {
                 }
             }
             self.tell(&mut batch);
+            *room = batch.room();
         }
         self.offset = offset + ended;
         if let Some(unfinished) = unfinished {
@@ -223,13 +232,14 @@ pub fn lines(
     wanted: &[(u32, u32)],
     tell: &mut dyn FnMut(&Event<'_>),
 ) -> io::Result<()> {
-    let mut cutter = Lines::new(window);
+    let Window { bytes, room } = window;
+    let mut cutter = Lines::new(bytes);
     let (mut reading, mut seen, mut number) = (Reading::default(), KeySet::default(), 0);
     let mut decoder = Decoder::new(agent);
     let mut wanted = wanted.iter().copied().peekable();
     while wanted.peek().is_some() {
         let Some(chunk) = cutter.chunk(input)? else { break };
-        let mut batch = Batch::default();
+        let mut batch = Batch::within(room);
         for line in chunk {
             let Some((from, to)) = wanted.peek().copied() else { break };
             number += 1;
@@ -246,6 +256,7 @@ pub fn lines(
             }
         }
         batch.tell(&mut reading, &mut seen, tell);
+        *room = batch.room();
     }
     Ok(())
 }
@@ -265,8 +276,8 @@ pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Record
         })?;
         return Ok((records, reading));
     }
-    let mut window = Window::default();
-    let mut lines = Lines::new(&mut window);
+    let mut buffer = Buffer::default();
+    let mut lines = Lines::new(&mut buffer);
     let (mut records, mut memory) = (Vec::new(), Memory::default());
     while let Some(chunk) = lines.chunk(input)? {
         for line in chunk {
@@ -290,8 +301,8 @@ pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Record
 /// The ids of the records at the beginning of a transcript that are another's, of which only the keys of its messages
 /// and prompts are known: all up to the last one known, and the results that belong to it.
 pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Vec<Key>> {
-    let mut window = Window::default();
-    let mut lines = Lines::new(&mut window);
+    let mut buffer = Buffer::default();
+    let mut lines = Lines::new(&mut buffer);
     let (mut ids, mut copied, mut follows) = (Vec::new(), 0, false);
     let mut memory = Memory::default();
     while let Some(chunk) = lines.chunk(input)? {
@@ -350,13 +361,25 @@ struct Batch<'b> {
 }
 
 /// A record, and the line it stands in.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Noted<'b> {
     line: u32,
     record: Record<'b>,
 }
 
 impl<'b> Batch<'b> {
+    /// One that takes the room of another that is done.
+    fn within(room: &mut Vec<Noted<'static>>) -> Batch<'b> {
+        Batch { noted: std::mem::take(room) }
+    }
+
+    /// Its room, for another. What borrows from lines that are gone is not in it, which the compiler sees where the room
+    /// is collected into itself.
+    fn room(mut self) -> Vec<Noted<'static>> {
+        self.noted.clear();
+        self.noted.into_iter().map(|_| Noted::default()).collect()
+    }
+
     /// Notes a line.
     fn note(
         &mut self,
@@ -443,6 +466,17 @@ mod tests {
             5 => String::new(),
             _ => "{}".repeat(id),
         }
+    }
+
+    #[test]
+    fn a_batch_leaves_its_room_to_the_next() {
+        let (mut window, mut transcript) = (Window::default(), Transcript::whole());
+        let lines: String = (0..3).map(|id| line(0, id) + "\n").collect();
+        transcript.read(&mut lines.as_bytes(), &mut window, |_| {}).unwrap();
+        assert_eq!((window.room.len(), window.room.capacity()), (0, BATCH));
+        let place = window.room.as_ptr();
+        transcript.read(&mut lines.as_bytes(), &mut window, |_| {}).unwrap();
+        assert_eq!(window.room.as_ptr(), place);
     }
 
     proptest! {
