@@ -3,7 +3,7 @@
 use super::Fold;
 use super::calls::Step;
 use super::value::facts;
-use crate::sessions::{Event, EventId, Key, Kind, Origin, Timestamp};
+use crate::sessions::{Event, EventId, Key, Kind, Origin, PlaceHash, Timestamp};
 use crate::text::{Recorded, Text};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,9 @@ pub struct Transcript {
     sessions: Vec<String>,
     agent: Option<String>,
     cwds: Vec<(String, u64)>,
+    /// The place of the last record, and its working directory among those.
+    #[serde(skip)]
+    here: Option<(PlaceHash, Option<usize>)>,
     first_record: Option<Key>,
     last_record: Option<(EventId, Option<Key>)>,
     first_prompt: Option<(EventId, Option<Key>)>,
@@ -113,31 +116,40 @@ impl Fold for Transcript {
 impl Transcript {
     /// What all events of a record share.
     fn envelope(&mut self, origin: &Origin<'_>) {
+        if self.first_record.is_none() {
+            self.first_record = origin.key;
+        }
+        if let Some((_, cwd)) = self.here.filter(|(place, _)| origin.place == Some(*place)) {
+            if let Some((_, records)) = cwd.and_then(|cwd| self.cwds.get_mut(cwd)) {
+                *records += 1;
+            }
+            return;
+        }
         add(&mut self.facts.versions, origin.version);
         add(&mut self.sessions, origin.session);
-        self.work_in(origin.cwd);
+        let cwd = self.work_in(origin.cwd);
+        self.here = origin.place.map(|place| (place, cwd));
         if self.agent.is_none() && !origin.agent.is_empty() {
             self.agent = Some(origin.agent.to_str().into_owned());
         }
         self.facts.headless |= origin.headless;
-        if self.first_record.is_none() {
-            self.first_record = origin.key;
-        }
     }
 
-    fn work_in(&mut self, cwd: Text<'_>) {
+    /// Counts a record for its working directory. Says which one of those known that is.
+    fn work_in(&mut self, cwd: Text<'_>) -> Option<usize> {
         if cwd.is_empty() {
-            return;
+            return None;
         }
-        if let Some((_, records)) = self.cwds.iter_mut().find(|(known, _)| known.as_bytes() == cwd.raw()) {
-            *records += 1;
-            return;
-        }
-        let cwd = cwd.to_str();
-        match self.cwds.iter_mut().find(|(known, _)| *known == cwd) {
-            Some((_, records)) => *records += 1,
-            None => self.cwds.push((cwd.into_owned(), 1)),
-        }
+        let cwds = &mut self.cwds;
+        let at = cwds.iter().position(|(known, _)| known.as_bytes() == cwd.raw()).unwrap_or_else(|| {
+            let cwd = cwd.to_str();
+            cwds.iter().position(|(known, _)| *known == cwd).unwrap_or_else(|| {
+                cwds.push((cwd.into_owned(), 0));
+                cwds.len() - 1
+            })
+        });
+        cwds[at].1 += 1;
+        Some(at)
     }
 
     fn told(&mut self, event: &Event<'_>) {

@@ -110,6 +110,20 @@ pub struct Origin<'a> {
     pub sidechain: bool,
     /// Recorded by a run that nobody sat in front of.
     pub headless: bool,
+    /// Stands for all this from the working directory on: where two records have the same, both were made in the same
+    /// place. Nothing where the source cannot tell without a closer look.
+    pub place: Option<PlaceHash>,
+}
+
+/// The hash of what a record says about where it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceHash(u64);
+
+impl PlaceHash {
+    /// Of the recorded bytes.
+    pub fn of(recorded: &[u8]) -> PlaceHash {
+        PlaceHash(xxh3_64(recorded))
+    }
 }
 
 /// One thing that happened.

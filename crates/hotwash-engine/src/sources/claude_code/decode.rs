@@ -25,6 +25,7 @@ pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mu
         agent: record.place.text(Part::Agent),
         sidechain: record.place.is_sidechain,
         headless: record.place.text(Part::Entrypoint).is("sdk-cli"),
+        place: record.place.hash,
     };
     let mut tell = |kind: Kind<'_>| tell(&Event { origin: &origin, kind });
     match &*plain(record.kind) {

@@ -5,6 +5,7 @@
 //! begins behind a key of a record and ends with the quote that closes a string.
 
 use crate::sources::json::{Cursor, Malformed};
+use hotwash_core::sessions::PlaceHash;
 use hotwash_core::text::Text;
 
 type Result<T> = std::result::Result<T, Malformed>;
@@ -52,6 +53,9 @@ impl Part {
 pub(crate) struct Place<'a> {
     texts: [Text<'a>; TEXTS],
     pub(crate) is_sidechain: bool,
+    /// Of the run that is all that was read of it. Nothing where there was more, or where it came for the first time.
+    pub(crate) hash: Option<PlaceHash>,
+    begun: bool,
 }
 
 impl<'a> Place<'a> {
@@ -77,6 +81,7 @@ pub(crate) struct Memory {
     is_sidechain: Option<bool>,
     /// Where in the bytes texts begin and end; nothing begins and ends at the first byte.
     texts: [(u32, u32); TEXTS],
+    hash: Option<PlaceHash>,
 }
 
 impl Memory {
@@ -84,9 +89,12 @@ impl Memory {
     #[inline]
     pub(crate) fn read<'a>(&mut self, cursor: &mut Cursor<'a>, first: Part, place: &mut Place<'a>) -> Result<()> {
         let from = cursor.rest();
+        let begun = std::mem::replace(&mut place.begun, true);
         if self.first != Some(first) || !cursor.pass(&self.bytes) {
+            place.hash = None;
             return self.learn(cursor, first, place);
         }
+        place.hash = self.hash.filter(|_| !begun);
         let bytes = cursor.since(from);
         for (text, (from, to)) in place.texts.iter_mut().zip(self.texts) {
             if to != 0 {
@@ -136,6 +144,10 @@ impl Memory {
         if !run.is_empty() {
             self.bytes.extend_from_slice(run);
             self.first = Some(first);
+            // What a run means depends on the key before it.
+            self.bytes.push(first as u8);
+            self.hash = Some(PlaceHash::of(&self.bytes));
+            self.bytes.pop();
         }
         Ok(())
     }
@@ -145,13 +157,36 @@ impl Memory {
 mod tests {
     use super::*;
 
-    fn read(memory: &mut Memory, record: &str) -> (bool, String) {
+    fn place<'a>(memory: &mut Memory, record: &'a str) -> (bool, Place<'a>, &'a [u8]) {
         let (mut cursor, mut place) = (Cursor::new(record.as_bytes()), Place::default());
         let read = cursor.object(|cursor, key| match Part::of(key) {
             Some(part) => memory.read(cursor, part, &mut place),
             None => cursor.skip(),
         });
-        (read.is_ok(), format!("{place:?} before {:?}", Text::json(cursor.rest())))
+        (read.is_ok(), place, cursor.rest())
+    }
+
+    fn read(memory: &mut Memory, record: &str) -> (bool, String) {
+        let (is_ok, Place { texts, is_sidechain, .. }, rest) = place(memory, record);
+        (is_ok, format!("{texts:?}, {is_sidechain} before {:?}", Text::json(rest)))
+    }
+
+    #[test]
+    fn a_hash_stands_for_all_that_is_said_of_the_place() {
+        let mut memory = Memory::default();
+        let mut hash = |record: &str| place(&mut memory, record).1.hash;
+        let here =
+            r#"{"isSidechain":false,"userType":"x","cwd":"/a","sessionId":"s","message":"some words that follow"}"#;
+        assert_eq!(hash(here), None, "it comes for the first time");
+        let known = hash(here);
+        assert!(known.is_some());
+        assert_eq!(hash(&here.replace('}', r#","x":{}}"#)), known);
+        assert_eq!(hash(&here.replace('}', r#","x":{},"version":"2"}"#)), None, "there is more");
+        for other in [here.replace("/a", "/b"), here.replace("false", "true"), here.replace("cwd", "gitBranch")] {
+            assert_eq!(hash(&other), None, "{other} comes for the first time");
+            assert_ne!(hash(&other), known, "{other}");
+            assert_eq!((hash(here), hash(here)), (None, known));
+        }
     }
 
     #[test]
