@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const HOT_NS: i64 = 24 * 3600 * 1_000_000_000;
 /// A file left alone for this long is cold, and worth its own compressed copy.
 const COLD_NS: i64 = HOT_NS;
-/// How much a run copies of cold files before it links the rest, and how large a file may be for that.
+/// How much a run copies of cold files, if that is all of them, and how large a file may be for that.
 const COPIED_BYTES: u64 = 32 << 20;
 const COPIED_FILE: u64 = 1 << 20;
 /// A compromise of speed and size.
@@ -55,6 +55,19 @@ impl Archive {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
     }
 
+    /// Is told what a run will keep. Where that is more than it can copy in passing, it copies none of the cold ones: the
+    /// few that it could would be no safer than the rest is.
+    pub fn expect<'f>(&self, found: impl Iterator<Item = &'f Found>) {
+        let copies = found.filter(|found| self.is_cold(found) && found.size <= COPIED_FILE);
+        if copies.map(|found| found.size).sum::<u64>() > self.budget.load(Ordering::Relaxed) {
+            self.budget.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn is_cold(&self, found: &Found) -> bool {
+        self.now_ns - found.mtime_ns > HOT_NS
+    }
+
     /// Keeps a transcript. `before` is what the archive has of it under the same version, and how much of that is
     /// known to stand in the file still.
     pub fn keep(&self, found: &Found, version: u32, before: Option<&Archived>) -> io::Result<Archived> {
@@ -77,8 +90,7 @@ impl Archive {
     }
 
     fn keep_anew(&self, found: &Found, to: &Path) -> io::Result<Form> {
-        let cold = self.now_ns - found.mtime_ns > HOT_NS;
-        if cold && !self.may_copy(found.size) {
+        if self.is_cold(found) && !self.may_copy(found.size) {
             match fs::hard_link(&found.path, to) {
                 Ok(()) => return Ok(Form::Link),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(to, found) => {
@@ -290,6 +302,19 @@ mod tests {
             assert_eq!(kept.form, form);
             fs::remove_file(&found.path).unwrap();
             assert_eq!(case.content(&kept), "one\n");
+        }
+    }
+
+    #[test]
+    fn cold_files_are_copied_where_all_can_be() {
+        for (files, form) in [(32, Form::Copy), (33, Form::Link)] {
+            let case = Case::new();
+            let found = case.write("one\n", 50);
+            let each = Found { size: COPIED_FILE, ..found.clone() };
+            let large = Found { size: COPIED_BYTES * 2, ..found.clone() };
+            let hot = Found { mtime_ns: 100 * DAY_NS, ..large.clone() };
+            case.archive.expect(std::iter::repeat_n(&each, files).chain([&large, &hot]));
+            assert_eq!(case.archive.keep(&found, 1, None).unwrap().form, form, "{files}");
         }
     }
 

@@ -114,10 +114,11 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     // The longest first, so that no core is left with it at the end; the others as they are found, which is about
     // the order in which the store has them.
     jobs.sort_by_key(|job| Reverse(Some(job.found.size).filter(|size| *size >= LONG_BYTES)));
-    if let Some(archive) = setup.archive
-        && let Err(error) = archive.prepare()
-    {
-        ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
+    if let Some(archive) = setup.archive {
+        archive.expect(jobs.iter().filter(|job| job.before.is_none()).map(|job| job.found));
+        if let Err(error) = archive.prepare() {
+            ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
+        }
     }
 
     let disk = Mutex::new(store.without_waiting()?);
