@@ -10,7 +10,6 @@ use crate::sessions::{Event, Origin};
 use crate::shell;
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -108,7 +107,10 @@ impl OpenCall {
         (*key, *message, *tool) = (call.key, call.message, call.tool);
         set(name, call.name);
         set_path(path, origin, call);
-        command.becomes(if call.tool == Tool::Shell { call.input.command.to_str() } else { Cow::default() });
+        match call.tool {
+            Tool::Shell => command.becomes(&call.input.command.to_str()),
+            _ => command.becomes(""),
+        }
         set(pattern, call.input.pattern);
         set(which, call.input.which);
         *range = (call.input.offset, call.input.limit);

@@ -1,7 +1,8 @@
 //! What a command does, all that facts ask of it at once: its text is cut up a single time.
 
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+use std::cell::RefCell;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::classify::{file_operation, git_commit, loads_skill, mutates_files};
 use super::runs::{Run, runs};
@@ -24,33 +25,76 @@ pub struct Command {
     pub runs: Vec<Run>,
 }
 
+/// How many commands of those read last are at hand, and how long they may be for it.
+const LATELY: usize = 128;
+const LATELY_BYTES: usize = 400;
+
+thread_local! {
+    /// Commands that were read lately, each in the place that its hash gives it. Agents run the same few again and again:
+    /// four in ten commands of real transcripts had stood in one of them before.
+    static READ_LATELY: RefCell<Vec<Command>> = RefCell::new(vec![Command::default(); LATELY]);
+}
+
 impl Command {
     /// Reads a command's text.
     pub fn read(text: &str) -> Command {
         let mut command = Command::default();
-        command.becomes(text.into());
+        command.becomes(text);
         command
     }
 
     /// Becomes another command, in the room of the one that it was.
-    pub(crate) fn becomes(&mut self, text: Cow<'_, str>) {
-        let Command {
-            text: kept,
-            file_operation: operates,
-            loads_skill: loads,
-            commits,
-            mutates_files: mutates,
-            runs: found,
-        } = self;
-        found.clear();
-        let segments = segments(&text);
-        runs(&segments, &mut |kind, runner, masked| found.push(Run::new(kind, runner, masked)));
-        *operates = file_operation(&segments);
-        *loads = loads_skill(&segments);
-        *commits = git_commit(&segments);
-        *mutates = mutates_files(&segments);
-        drop(segments);
-        kept.clear();
-        kept.push_str(&text);
+    pub(crate) fn becomes(&mut self, text: &str) {
+        if text.len() > LATELY_BYTES {
+            return self.takes_in(text);
+        }
+        READ_LATELY.with_borrow_mut(|lately| {
+            // The first ones are empty, and what an empty text comes to.
+            let known = &mut lately[xxh3_64(text.as_bytes()) as usize % LATELY];
+            if known.text != text {
+                known.takes_in(text);
+            }
+            self.is_like(known);
+        });
+    }
+
+    fn takes_in(&mut self, text: &str) {
+        let segments = segments(text);
+        self.runs.clear();
+        runs(&segments, &mut |kind, runner, masked| self.runs.push(Run::new(kind, runner, masked)));
+        self.file_operation = file_operation(&segments);
+        self.loads_skill = loads_skill(&segments);
+        self.commits = git_commit(&segments);
+        self.mutates_files = mutates_files(&segments);
+        self.text.clear();
+        self.text.push_str(text);
+    }
+
+    fn is_like(&mut self, other: &Command) {
+        let Command { text, file_operation, loads_skill, commits, mutates_files, runs } = other;
+        self.text.clone_from(text);
+        self.runs.clone_from(runs);
+        (self.file_operation, self.loads_skill) = (*file_operation, *loads_skill);
+        (self.commits, self.mutates_files) = (*commits, *mutates_files);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_before_changes_nothing() {
+        let long = format!("cargo test && {}", "echo and more; ".repeat(LATELY_BYTES / 10));
+        let some = ["", "cargo test | tail -1", "git commit -m x", "cat a > b", "cat .claude/skills/x/SKILL.md", &long];
+        let many: Vec<String> =
+            (0..LATELY * 3).map(|n| format!("cargo test --jobs {n} && git commit -m {n}")).collect();
+        let mut command = Command::default();
+        for text in some.iter().copied().chain(many.iter().map(String::as_str)).chain(some).chain(some) {
+            let mut fresh = Command::default();
+            fresh.takes_in(text);
+            command.becomes(text);
+            assert_eq!(command, fresh);
+        }
     }
 }

@@ -441,7 +441,9 @@ impl Job<'_> {
         let mut transcript = resumed.unwrap_or_else(|| Transcript::default().by(agent)).knowing(&self.topics);
         let from = transcript.offset;
         let read_before = transcript.reading;
-        file.seek(SeekFrom::Start(from))?;
+        if from > 0 {
+            file.seek(SeekFrom::Start(from))?;
+        }
 
         let mut state = None;
         let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
