@@ -7,6 +7,8 @@ use std::io::{self, Read};
 const WINDOW: usize = 128 * 1024;
 /// What is enough for a short one.
 const FIRST_WINDOW: usize = 32 * 1024;
+/// What a long line needed is kept for the next one, up to this: those with pictures come by the hundred.
+const KEPT_WINDOW: usize = 2 * 1024 * 1024;
 /// A longer line is passed over, with a warning: no memory is worth it.
 pub const LONGEST_LINE: usize = 24 * 1024 * 1024;
 
@@ -88,8 +90,8 @@ impl<'w> Lines<'w> {
         let was_full = self.to == self.buffer.len();
         if self.buffer.is_empty() {
             *self.buffer = vec![0; FIRST_WINDOW];
-        } else if open == 0 && self.buffer.len() > WINDOW * 4 {
-            // The long line is over: give its room back.
+        } else if open == 0 && self.buffer.len() > KEPT_WINDOW {
+            // A very long line is over: give its room back.
             *self.buffer = vec![0; WINDOW];
         } else {
             if self.from > 0 {
