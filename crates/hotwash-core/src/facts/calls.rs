@@ -116,7 +116,8 @@ impl OpenCall {
         *range = (call.input.offset, call.input.limit);
         input.clear();
         input.extend_from_slice(&call.input.whole[..call.input.whole.len().min(INPUT_KEPT)]);
-        (results.take(), lines.take());
+        // Nothing has come of it yet.
+        (*results, *lines) = (OnceLock::new(), OnceLock::new());
     }
 
     fn room(&self) -> usize {
@@ -258,7 +259,9 @@ impl Calls {
     }
 
     /// Keeps the room of a call that has ended, unless there is enough of it.
-    fn spare(&mut self, call: Box<OpenCall>) {
+    fn spare(&mut self, mut call: Box<OpenCall>) {
+        // What was worked out of it may be much larger than the call.
+        (call.results.take(), call.lines.take());
         if self.spare.len() < SPARE_CALLS && call.room() <= SPARE_BYTES {
             self.spare.push(call);
         }

@@ -4,7 +4,9 @@ use super::Fold;
 use super::calls::{OpenCall, Status, Step};
 use super::value::{Cited, Ratio, facts, ratio};
 use crate::sessions::{Event, EventId, Key, Kind};
+use crate::text::Body;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// How much of a result is kept to look for the next call's input in it.
 const RESULT_KEPT: usize = 128 * 1024;
@@ -46,9 +48,6 @@ pub struct Parallel {
     last: Option<Look>,
     /// The read-only call under way that may turn out to have been independent of `last`.
     now: Option<Look>,
-    /// Room for what the next one shows, from one before.
-    #[serde(skip)]
-    room: Vec<u8>,
 }
 
 /// A read-only call and what it showed.
@@ -58,7 +57,49 @@ struct Look {
     key: Option<Key>,
     message: Option<Key>,
     input: Box<str>,
-    shown: Vec<u8>,
+    shown: Shown,
+}
+
+/// What a call showed, its beginning. Each is looked at once or twice and gone with the next, so the same room is used
+/// again and again.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Shown(Vec<u8>);
+
+/// So many rooms are kept, of one size each.
+const ROOMS: usize = 4;
+
+thread_local! {
+    static ROOM: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Shown {
+    fn of(body: &Body<'_>) -> Shown {
+        let room = ROOM.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(RESULT_KEPT));
+        let mut shown = Shown(room);
+        for part in body.parts() {
+            let room = RESULT_KEPT - shown.0.len();
+            shown.0.extend_from_slice(&part.raw()[..part.raw().len().min(room)]);
+        }
+        shown
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        let mut room = std::mem::take(&mut self.0);
+        if room.capacity() >= RESULT_KEPT {
+            room.clear();
+            // Not where the thread is about to end.
+            let _ = ROOM.try_with(|rooms| {
+                if let Ok(mut rooms) = rooms.try_borrow_mut()
+                    && rooms.len() < ROOMS
+                {
+                    rooms.push(room);
+                }
+            });
+        }
+    }
 }
 
 impl Fold for Parallel {
@@ -72,32 +113,22 @@ impl Fold for Parallel {
                     return;
                 };
                 if *status != Status::Ok {
-                    self.forget_last();
+                    self.last = None;
                     return;
                 }
-                look.shown = std::mem::take(&mut self.room);
-                let needed = outcome.body.len().min(RESULT_KEPT);
-                if look.shown.capacity() < needed {
-                    look.shown = Vec::with_capacity(needed.next_power_of_two());
-                }
-                for part in outcome.body.parts() {
-                    let room = RESULT_KEPT - look.shown.len();
-                    look.shown.extend_from_slice(&part.raw()[..part.raw().len().min(room)]);
-                }
+                look.shown = Shown::of(&outcome.body);
                 if let Some(last) = &self.last
                     && last.message != look.message
-                    && !occurs(&look.input, &last.shown)
-                    && !occurs(&last.input, &look.shown)
+                    && !occurs(&look.input, &last.shown.0)
+                    && !occurs(&last.input, &look.shown.0)
                 {
                     self.facts.missed_parallel.push(look.id);
                 }
-                self.forget_last();
                 self.last = Some(look);
             }
             // A prompt begins something new; what was looked at before has no bearing on it.
             Step::Aside if matches!(event.kind, Kind::Prompt(_) | Kind::PlanApproval(_)) => {
-                self.forget_last();
-                self.now = None;
+                (self.last, self.now) = (None, None);
             }
             Step::Ended { .. } | Step::Aside => {}
         }
@@ -114,14 +145,7 @@ impl Fold for Parallel {
 impl Parallel {
     /// Lets go of what only a next call would be compared with.
     pub(super) fn end(&mut self) {
-        (self.last, self.now, self.room) = Default::default();
-    }
-
-    fn forget_last(&mut self) {
-        if let Some(last) = self.last.take() {
-            self.room = last.shown;
-            self.room.clear();
-        }
+        (self.last, self.now) = (None, None);
     }
 
     fn called(&mut self, call: &OpenCall) {
@@ -141,8 +165,7 @@ impl Parallel {
         self.reads += u64::from(call.tool.only_reads());
 
         if !call.tool.only_reads() {
-            self.forget_last();
-            self.now = None;
+            (self.last, self.now) = (None, None);
         } else if self.calls.len() == 1 {
             let input = if call.path.is_empty() { &call.pattern } else { &call.path };
             self.now = Some(Look {
@@ -150,12 +173,11 @@ impl Parallel {
                 key: Some(call.key),
                 message: Some(call.message),
                 input: input.as_str().into(),
-                shown: Vec::new(),
+                shown: Shown::default(),
             });
         } else {
             // A batch is already parallel; only single calls are compared with the one before.
-            self.forget_last();
-            self.now = None;
+            (self.last, self.now) = (None, None);
         }
     }
 }

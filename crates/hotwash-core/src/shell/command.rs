@@ -52,7 +52,9 @@ impl Command {
             // The first ones are empty, and what an empty text comes to.
             let known = &mut lately[xxh3_64(text.as_bytes()) as usize % LATELY];
             if known.text != text {
-                known.takes_in(text);
+                let mut read = Command::default();
+                read.takes_in(text);
+                *known = read;
             }
             self.is_like(known);
         });

@@ -115,7 +115,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     // the order in which the store has them.
     jobs.sort_by_key(|job| Reverse(Some(job.found.size).filter(|size| *size >= LONG_BYTES)));
     if let Some(archive) = setup.archive {
-        archive.expect(jobs.iter().filter(|job| job.before.is_none()).map(|job| job.found));
+        archive.expect(jobs.iter().filter(|job| job.archived.is_none()).map(|job| job.found));
         if let Err(error) = archive.prepare() {
             ingested.unarchived.push((archive.folder().display().to_string(), words(&error)));
         }

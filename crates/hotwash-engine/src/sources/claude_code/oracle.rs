@@ -14,7 +14,7 @@ use super::read::{Reading, read_line};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::prices;
 use hotwash_core::sessions::topic::ByWords;
-use hotwash_core::sessions::{ApiError, Event, Kind, Pieces};
+use hotwash_core::sessions::{ApiError, Event, Kind, Origin, Piece, Pieces};
 use std::collections::HashSet;
 
 /// What a decoder made of a transcript.
@@ -40,18 +40,31 @@ pub fn difference(transcript: &[u8]) -> Option<String> {
     })
 }
 
-/// What the fast path makes of a transcript. Facts are established on the way: they may not panic either.
+/// What the fast path makes of a transcript. Facts are established on the way: they may not panic either, nor be others
+/// where records say that they were made in the same place.
 pub fn fast(transcript: &[u8]) -> Told {
     let (mut told, mut seen, mut pieces) = (Told::default(), KeySet::default(), Pieces::default());
+    let mut by_itself = Pieces::default();
     let mut memory = Memory::default();
     for (line, number) in transcript.split(|byte| *byte == b'\n').zip(1..) {
         read_line(line, number, &mut told.reading, &mut seen, &mut memory, &mut |event| {
             told.events.push(show(event));
             pieces.event(event, &ByWords);
+            by_itself.event(&Event { origin: &nowhere(event), kind: event.kind }, &ByWords);
         });
     }
-    pieces.parts().for_each(|part| drop(part.ledger.finish(prices::shipped())));
+    assert_eq!(established(&pieces), established(&by_itself), "by the same place, and by each record itself");
     told
+}
+
+/// Where an event comes from, without what stands for the place as a whole.
+fn nowhere<'a>(event: &Event<'a>) -> Origin<'a> {
+    Origin { place: None, ..*event.origin }
+}
+
+/// The pieces with their facts.
+fn established(pieces: &Pieces) -> Vec<(Piece, String)> {
+    pieces.parts().map(|part| (part.piece(), part.ledger.finish(prices::shipped()).stored())).collect()
 }
 
 /// What the oracle makes of a transcript.
@@ -90,8 +103,10 @@ fn slow_line(line: &[u8], number: u32, told: &mut Told, seen: &mut HashSet<Strin
     }
 }
 
-/// An event as it is compared: all of it, its texts decoded, and the parts of its body one by one.
+/// An event as it is compared: all of it but what stands for its place as a whole, its texts decoded, and the parts of its
+/// body one by one.
 fn show(event: &Event<'_>) -> String {
+    let event = &Event { origin: &nowhere(event), kind: event.kind };
     let body = match event.kind {
         Kind::PlanApproval(body) | Kind::ClientText(body) | Kind::ApiError(ApiError::Final(body)) => body,
         Kind::Outcome(outcome) => outcome.body,
