@@ -115,7 +115,7 @@ impl Log {
     /// A call was made.
     pub(super) fn called(&mut self, call: &OpenCall) {
         if call.tool == Tool::Read {
-            self.deeds.push(Deed { id: call.id, what: Did::Read { path: call.path.to_string() } });
+            self.deeds.push(Deed { id: call.id, what: Did::Read { path: call.path.clone() } });
         }
     }
 
@@ -131,7 +131,7 @@ impl Log {
     ) {
         let what = match (call.tool, status) {
             (tool, Status::Ok | Status::Failed) if tool.edits() => {
-                let path = call.path.to_string();
+                let path = call.path.clone();
                 let patched = outcome.change.map(|change| {
                     let signed = |line: &str| matches!(line.as_bytes().first(), Some(b'+' | b'-'));
                     change.created.is_some() || change.patch.iter().any(|line| signed(&line.to_str()))

@@ -209,6 +209,7 @@ pub struct Calls {
     states: KeyMap<Key, State>,
     /// Calls that have ended: there is room in them for those to come.
     #[serde(skip)]
+    #[expect(clippy::vec_box, reason = "they go back and forth between here and their states, and are large")]
     spare: Vec<Box<OpenCall>>,
 }
 
@@ -261,7 +262,7 @@ impl Calls {
     /// Keeps the room of a call that has ended, unless there is enough of it.
     fn spare(&mut self, mut call: Box<OpenCall>) {
         // What was worked out of it may be much larger than the call.
-        (call.results.take(), call.lines.take());
+        (call.results, call.lines) = (OnceLock::new(), OnceLock::new());
         if self.spare.len() < SPARE_CALLS && call.room() <= SPARE_BYTES {
             self.spare.push(call);
         }
