@@ -268,3 +268,39 @@ impl Calls {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::Input;
+
+    #[test]
+    fn nothing_of_an_ended_call_is_left_in_the_next() {
+        let text = Text::plain;
+        let inputs = [
+            (Tool::Shell, Input { command: text("cargo test && git commit -m x"), ..Input::default() }),
+            (Tool::Read, Input { path: text("src/a.rs"), offset: Some(3), limit: Some(9), ..Input::default() }),
+            (
+                Tool::Search,
+                Input { pattern: text("needle"), path: text("/"), whole: b"{\"pattern\"}", ..Input::default() },
+            ),
+            (Tool::Skill, Input { which: text("deploy"), ..Input::default() }),
+            (Tool::Other, Input::default()),
+        ];
+        let calls: Vec<Call<'_>> = (1..)
+            .zip(inputs)
+            .map(|(n, (tool, input))| Call { key: Key(n), message: Key(n + 9), name: text("some"), tool, input })
+            .collect();
+        let origins =
+            [Origin { cwd: text("/home/ana"), at: Some(Timestamp(7)), ..Origin::default() }, Origin::default()];
+        let becomes = |open: &mut OpenCall, at: usize| open.becomes(&origins[at % 2], &calls[at]);
+        for (first, second) in (0..calls.len()).flat_map(|first| (0..calls.len()).map(move |second| (first, second))) {
+            let (mut used, mut fresh) = (OpenCall::blank(), OpenCall::blank());
+            becomes(&mut used, first);
+            used.results.get_or_init(Results::default);
+            becomes(&mut used, second);
+            becomes(&mut fresh, second);
+            assert_eq!(format!("{used:?}"), format!("{fresh:?}"));
+        }
+    }
+}
