@@ -230,7 +230,7 @@ enum Owner {
     Open,
 }
 
-/// Drops what is known of a session beside it, where it is one no longer. Grades stay: what was paid for is kept.
+/// Drops what else is kept of a session that is one no longer, but for its grades, which may have been paid for.
 fn drop_traces(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
     for table in ["joined", "prints", "rework"] {
         transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
@@ -266,9 +266,7 @@ fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> r
             .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND path = ?2")?
             .execute([id.as_str(), path])?;
         if dropped > 0 {
-            for table in ["joined", "prints", "rework"] {
-                transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
-            }
+            drop_traces(transaction, id)?;
             // By their whole keys: there is no index by session alone.
             for table in ["grades", "outcomes"] {
                 let sql = format!("DELETE FROM {table} WHERE origin IN (SELECT id FROM origins) AND session = ?1");
