@@ -45,6 +45,7 @@ pub mod json;
 pub mod outcomes;
 pub mod prices;
 pub mod prompts;
+pub mod quotes;
 pub mod redaction;
 pub mod rework;
 pub mod rubric;

@@ -6,6 +6,7 @@
 //! escapes and invalid UTF-8 included. A value of an unexpected type is skipped, not an error. Containers nest at most
 //! [`DEEPEST`] deep, the outermost counted, whether they are read or skipped; what goes deeper is malformed.
 
+use hotwash_core::quotes::{self, BLOCK};
 use hotwash_core::text::Text;
 use wide::u8x16;
 
@@ -516,19 +517,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// At an opening quote: the inside of the string, whatever it holds. No quote stands in its first `clear` bytes.
-    ///
-    /// Whether a block of text has quotes, and whether they are escaped, is anybody's guess, the processor's too. So the
-    /// same few steps are done for each block, and the only question asked is whether the string ends there.
     #[inline(never)]
     fn long_inside(&mut self, clear: usize) -> Result<&'a [u8]> {
         let string = self.rest;
         let (blocks, last) = string.get(1 + clear..).unwrap_or_default().as_chunks();
-        let mut escapes = Escapes { first: escaped(string, (1 + clear).min(string.len())) };
-        for (n, block) in blocks.iter().enumerate() {
-            let ends = bits(block, b'"') & !escapes.escaped(bits(block, b'\\'));
-            if ends != 0 {
-                return Ok(self.inside(1 + clear + n * BLOCK + ends.trailing_zeros() as usize));
-            }
+        if let Some(end) = quotes::closing(blocks, escaped(string, (1 + clear).min(string.len()))) {
+            return Ok(self.inside(1 + clear + end));
         }
         let at = string.len() - last.len();
         let mut quotes = memchr::memchr_iter(b'"', last).map(|quote| at + quote);
@@ -593,9 +587,6 @@ const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
 /// What stands around a key: a brace or a comma, two quotes, and the colon.
 const AROUND_KEY: usize = 4;
 
-/// How many bytes of a long string are looked at together: as many as a word has bits.
-const BLOCK: usize = 4 * CHUNK;
-
 /// Where a byte stands in a chunk: those places are all ones, the others zero.
 #[inline]
 fn places(chunk: [u8; CHUNK], byte: u8) -> u8x16 {
@@ -618,36 +609,6 @@ fn quotes_and_backslashes(chunk: &[u8; CHUNK]) -> u8x16 {
 fn plain_length(chunk: &[u8; CHUNK]) -> Option<usize> {
     let marks = marks(chunk);
     (marks != 0).then(|| marks.trailing_zeros() as usize % CHUNK)
-}
-
-/// Where a byte stands in a block: a bit for each place.
-#[inline]
-fn bits(block: &[u8; BLOCK], byte: u8) -> u64 {
-    let (chunks, _) = block.as_chunks();
-    let bits = |n: usize| u64::from(places(chunks[n], byte).to_bitmask());
-    bits(0) | bits(1) << 16 | bits(2) << 32 | bits(3) << 48
-}
-
-/// Which places of a string are escaped, block after block.
-struct Escapes {
-    /// Whether the first place of the next block is.
-    first: bool,
-}
-
-impl Escapes {
-    /// The places of the next block that stand behind an odd number of backslashes: a bit for each.
-    ///
-    /// Of a run of backslashes every other one escapes, beginning with the first. Subtracting a run from a one at every
-    /// odd place behind it borrows through the run, which leaves alternating bits, whatever its length.
-    #[inline]
-    fn escaped(&mut self, backslashes: u64) -> u64 {
-        const ODD: u64 = u64::from_le_bytes([0b1010_1010; 8]);
-        let first = u64::from(self.first);
-        let may_escape = backslashes & !first;
-        let alternating = (may_escape << 1 | ODD).wrapping_sub(may_escape) ^ ODD;
-        self.first = (alternating & backslashes) >> 63 == 1;
-        alternating ^ (backslashes | first)
-    }
 }
 
 /// Whether a quote of a string is escaped: it stands behind an odd number of backslashes. The string comes with its
