@@ -9,6 +9,8 @@ const WINDOW: usize = 128 * 1024;
 const FIRST_WINDOW: usize = 32 * 1024;
 /// What a long line needed is kept for the next one, up to this: those with pictures come by the hundred.
 const KEPT_WINDOW: usize = 2 * 1024 * 1024;
+/// An open line of at most this length is moved to the front of the window, where the cache knows the memory.
+const SHORT_LINE: usize = 16 * 1024;
 /// A longer line is passed over, with a warning: no memory is worth it.
 pub const LONGEST_LINE: usize = 24 * 1024 * 1024;
 
@@ -83,11 +85,15 @@ impl<'w> Lines<'w> {
         }
     }
 
-    /// Moves the open line to the front, or grows the window for it. Says how far it moved.
+    /// Makes room behind the open line: moves it to the front, or grows the window for it. Says how far it moved.
     fn make_room(&mut self) -> usize {
         let moved = self.from;
         let open = self.to - self.from;
         let was_full = self.to == self.buffer.len();
+        if open > SHORT_LINE && self.buffer.len() - self.to >= WINDOW {
+            // There is room, and moving a long line costs more than the cache gains.
+            return 0;
+        }
         if self.buffer.is_empty() {
             *self.buffer = vec![0; FIRST_WINDOW];
         } else if open == 0 && self.buffer.len() > KEPT_WINDOW {
@@ -180,6 +186,15 @@ mod tests {
         let long = "x".repeat(3 * WINDOW);
         let text = format!("{long}\nshort\n{long}");
         assert_eq!(cut(text.as_bytes(), 100_000), [long.clone(), "short".into(), format!("{long}$")]);
+    }
+
+    #[test]
+    fn lines_are_the_same_wherever_in_the_window_they_stand() {
+        let lengths = [5, SHORT_LINE, 3 * WINDOW, 90, SHORT_LINE + 1, WINDOW - 1, 7 * WINDOW, 0, 2 * SHORT_LINE];
+        let lines: Vec<String> = (0..60).map(|n| format!("{n}").repeat(lengths[n % 9] / 2)).collect();
+        for step in [SHORT_LINE, WINDOW - 7, usize::MAX] {
+            assert!(cut((lines.join("\n") + "\n").as_bytes(), step) == lines, "{step}");
+        }
     }
 
     #[test]
