@@ -57,14 +57,15 @@ mod x86 {
 
     #[target_feature(enable = "avx2")]
     pub(super) fn closing_by_32(blocks: &[[u8; BLOCK]], escaped: bool) -> Option<usize> {
+        // SAFETY: this is an address of 32 bytes, and any will do.
+        let load = |half: &[u8; 32]| unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
         let places = |half: __m256i, byte: u8| {
             let same = _mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8));
             u64::from(_mm256_movemask_epi8(same) as u32)
         };
         first(blocks, escaped, |block| {
-            let (halves, _) = block.as_chunks::<32>();
-            // SAFETY: these are addresses of 32 bytes each, and any will do.
-            let [low, high] = [0, 1].map(|n| unsafe { _mm256_loadu_si256(halves[n].as_ptr().cast()) });
+            let (halves, _) = block.as_chunks();
+            let (low, high) = (load(&halves[0]), load(&halves[1]));
             Places {
                 quotes: places(low, b'"') | places(high, b'"') << 32,
                 backslashes: places(low, b'\\') | places(high, b'\\') << 32,
