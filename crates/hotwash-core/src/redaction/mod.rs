@@ -32,6 +32,7 @@ mod tests;
 mod values;
 mod views;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -53,12 +54,21 @@ use views::Survey;
 #[serde(transparent)]
 pub struct Redacted<T>(T);
 
-impl Redacted<String> {
+impl<T: AsRef<str>> Redacted<T> {
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_ref()
     }
+}
 
+impl Redacted<Cow<'_, str>> {
+    /// The text, for those who keep it.
+    pub fn into_owned(self) -> Redacted<String> {
+        Redacted(self.0.into_owned())
+    }
+}
+
+impl Redacted<String> {
     /// The text, for those who only pass it on.
     pub fn into_string(self) -> String {
         self.0
@@ -106,19 +116,25 @@ const ROUNDS: usize = 8;
 
 /// Takes everything private out of a text.
 pub fn redact(text: &str, rules: &Rules) -> Redacted<String> {
-    let found = findings(text, rules);
+    redact_text(text, rules).into_owned()
+}
+
+/// [`redact`] without a copy of a text that has nothing private in it: most have not.
+pub fn redact_text<'t>(text: impl Into<Cow<'t, str>>, rules: &Rules) -> Redacted<Cow<'t, str>> {
+    let text = text.into();
+    let found = findings(&text, rules);
     if found.is_empty() {
-        return Redacted(text.to_owned());
+        return Redacted(text);
     }
-    let mut current = replace(text, &found);
+    let mut current = replace(&text, &found);
     for _ in 0..ROUNDS {
         let found = findings(&current, rules);
         if found.is_empty() {
-            return Redacted(current);
+            return Redacted(current.into());
         }
         current = replace(&current, &found);
     }
-    Redacted(placeholder(Kind::Secret("unstable"), text.as_bytes(), &rules.key))
+    Redacted(placeholder(Kind::Secret("unstable"), text.as_bytes(), &rules.key).into())
 }
 
 /// Makes text that was stored redacted [`Redacted`] again, by redacting it: a store is no witness.
