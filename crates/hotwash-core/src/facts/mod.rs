@@ -187,7 +187,7 @@ impl Facts {
         }
         for tally in [&mut tools.tool_calls_by_name, &mut tools.tool_errors_by_name, &mut tools.skills_loaded] {
             let changes: Vec<(String, String)> =
-                tally.keys().filter_map(|name| Some((name.clone(), change(name)?))).collect();
+                tally.keys().filter_map(|name| change(name).map(|other| (name.clone(), other))).collect();
             // Taken out first: one may be called now what another was called before.
             let changed: Vec<(String, u64)> =
                 changes.into_iter().filter_map(|(name, other)| Some((other, tally.remove(&name)?))).collect();
