@@ -6,6 +6,7 @@ use super::value::facts;
 use crate::sessions::{Event, EventId, Key, Kind, Origin, PlaceHash, Timestamp};
 use crate::text::{Recorded, Text};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// How much of a prompt or an answer is kept, in bytes.
 pub(super) const WORDS_KEPT: usize = 2000;
@@ -233,7 +234,12 @@ impl Transcript {
 
     /// The agent's last words.
     pub fn last_answer(&self) -> Option<String> {
-        self.last_answer.as_ref().map(|answer| answer.text().to_str().trim().to_owned())
+        let trimmed = |words: Cow<'_, str>| match words {
+            // Decoded words are a copy already.
+            Cow::Owned(words) if words.trim().len() == words.len() => words,
+            words => words.trim().to_owned(),
+        };
+        self.last_answer.as_ref().map(|answer| trimmed(answer.text().to_str()))
     }
 }
 
