@@ -16,8 +16,9 @@ const NOT_RECORDED: &str = "not recorded";
 /// Completes the facts.
 pub(super) fn settle(facts: &mut Facts, last: &LastWords<'_>) {
     read_last_words(facts, last);
-    facts.signals.unresolved_error_signals = unresolved_errors(facts);
-    facts.signals.iteration_loop = iteration_loop(facts);
+    let from = last_turns(facts);
+    facts.signals.unresolved_error_signals = unresolved_errors(facts, from);
+    facts.signals.iteration_loop = iteration_loop(facts, from);
     drop_resolved(facts);
     if !facts.knows("cost_usd") && facts.tokens.cost_usd.unpriced.is_empty() {
         // Sums of costs go by this, not by names of facts.
@@ -50,8 +51,8 @@ fn drop_resolved(facts: &mut Facts) {
     failure_signals.0.sort_unstable();
 }
 
-fn unresolved_errors(facts: &Facts) -> Cited {
-    let from = last_turns(facts);
+/// What failed in the last turns and was not put right.
+fn unresolved_errors(facts: &Facts, from: EventId) -> Cited {
     let last_edit = last(&facts.edits.edit_calls_ok);
     let checks = &facts.verification;
     let red = |runs: &Runs| {
@@ -71,9 +72,8 @@ fn unresolved_errors(facts: &Facts) -> Cited {
     Cited(events)
 }
 
-/// Red runs of one kind since it was last green, each after another change of the same file.
-fn iteration_loop(facts: &Facts) -> Cited {
-    let from = last_turns(facts);
+/// Red runs of one kind since it was last green, each after another change of the same file, if they reach the last turns.
+fn iteration_loop(facts: &Facts, from: EventId) -> Cited {
     let accepted = last(&facts.signals.completion_signals);
     let checks = &facts.verification;
     // A linter that keeps finding something is not a fix that keeps failing.
