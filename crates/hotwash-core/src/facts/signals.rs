@@ -10,7 +10,9 @@ use super::speech::{Speech, speech, split_words};
 use super::value::{Cited, facts};
 use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Tool};
+use crate::words::{HEAD, each_run, head, head_len};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::LazyLock;
 use whatlang::Detector;
 
@@ -362,7 +364,7 @@ fn language(words: &str) -> Option<String> {
     }
     // Telling languages apart in earnest costs more than reading the rest of the transcript, and in most prompts a few
     // small words tell as much. Where hardly a letter is beyond ASCII, and no small word is known, nothing would.
-    if let Some(language) = by_small_words(split_words(words)) {
+    if let Some(language) = by_small_words(words) {
         return Some(language.to_string());
     }
     let letters = |beyond: bool| {
@@ -413,12 +415,12 @@ const SMALL_WORDS: &[(&str, &[&str])] = &[
 ];
 
 /// The language with the most small words that are no code: at least two, and more than any other has.
-fn by_small_words<'w>(words: impl Iterator<Item = &'w str>) -> Option<&'static str> {
+fn by_small_words(words: &str) -> Option<&'static str> {
     /// Each small word, with a bit for each language that has it, at the first free place from its own on.
     static LANGUAGES: LazyLock<[(u64, u32); PLACES]> = LazyLock::new(|| {
         let mut languages = [(0, 0); PLACES];
         for (language, (_, words)) in SMALL_WORDS.iter().enumerate() {
-            for word in words.iter().filter_map(|word| small(word)) {
+            for word in words.iter().map(|word| head(word.as_bytes())) {
                 let at = place(&languages, word);
                 languages[at].0 = word;
                 languages[at].1 |= 1 << language;
@@ -427,16 +429,32 @@ fn by_small_words<'w>(words: impl Iterator<Item = &'w str>) -> Option<&'static s
         languages
     });
     let languages = &*LANGUAGES;
+    let known = |small: u64| languages[place(languages, small)].1;
     let mut hits = [0; SMALL_WORDS.len()];
-    for word in words {
-        let Some(small) = small(word) else { continue };
-        let (_, known) = languages[place(languages, small)];
-        if known != 0 && !is_code(word) {
-            for (language, hits) in hits.iter_mut().enumerate() {
-                *hits += known >> language & 1;
+    let mut seen = 0;
+    each_run(words.as_bytes(), |run| {
+        // Most are letters alone, and no small word.
+        if run.start < seen || run.ascii && is_letters(run.head) && known(run.head) == 0 {
+            return;
+        }
+        let mut at = run.start;
+        loop {
+            let place = word_at(words, at);
+            seen = place.end;
+            let word = words.get(place).unwrap_or_default();
+            let known = small(word).map_or(0, known);
+            if known != 0 && !is_code(word) {
+                for (language, hits) in hits.iter_mut().enumerate() {
+                    *hits += known >> language & 1;
+                }
+            }
+            // White space beyond ASCII ends a word, but no run.
+            match words.get(seen..).and_then(|rest| rest.chars().next()) {
+                Some(space) if !space.is_ascii() => at = seen + space.len_utf8(),
+                _ => break,
             }
         }
-    }
+    });
     let most = *hits.iter().max()?;
     let mut best = hits.iter().zip(SMALL_WORDS).filter(|(hits, _)| **hits == most).map(|(_, (language, _))| *language);
     best.next().filter(|_| most >= 2 && best.next().is_none())
@@ -454,18 +472,56 @@ fn place(languages: &[(u64, u32); PLACES], word: u64) -> usize {
     at
 }
 
-/// A word of at most six letters in lower case, without the signs around it, as a number.
+/// Whether the beginning of a word is ASCII letters.
+fn is_letters(head: u64) -> bool {
+    const HIGHEST: u64 = u64::from_le_bytes([0xC0; HEAD]);
+    const OF_LETTERS: u64 = u64::from_le_bytes([0x40; HEAD]);
+    head & HIGHEST == OF_LETTERS >> (8 * (HEAD - head_len(head)))
+}
+
+/// The place of the word between white space that a letter or digit stands in.
+fn word_at(words: &str, at: usize) -> Range<usize> {
+    let (before, behind) = words.split_at_checked(at).unwrap_or((words, ""));
+    let inside = before.trim_end_matches(|c: char| !c.is_whitespace());
+    inside.len()..at + behind.find(char::is_whitespace).unwrap_or(behind.len())
+}
+
+/// A word of a few letters in lower case, without the signs around it, as a number.
 fn small(word: &str) -> Option<u64> {
     let letter = |byte: &u8| byte.is_ascii_alphabetic();
     let bytes = word.as_bytes();
     let word = &bytes[bytes.iter().position(letter)?..=bytes.iter().rposition(letter)?];
-    (word.len() <= 6).then(|| word.iter().fold(0, |number, byte| number << 8 | u64::from(byte.to_ascii_lowercase())))
+    (word.len() < HEAD && word.iter().all(letter)).then(|| head(word))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::facts::testing::facts_of;
-    use crate::sessions::EventId;
+    use proptest::prelude::*;
+
+    /// [`by_small_words`] as it reads.
+    fn by_each_word(words: &str) -> Option<&'static str> {
+        let mut hits = [0; SMALL_WORDS.len()];
+        for word in words.split_whitespace().filter(|word| !is_code(word)) {
+            let word = word.trim_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
+            for (hits, (_, small)) in hits.iter_mut().zip(SMALL_WORDS) {
+                *hits += u32::from(small.contains(&&*word));
+            }
+        }
+        let most = *hits.iter().max()?;
+        let best: Vec<usize> = (0..hits.len()).filter(|language| hits[*language] == most).collect();
+        (most >= 2 && best.len() == 1).then(|| SMALL_WORDS[best[0]].0)
+    }
+
+    proptest! {
+        #[test]
+        fn small_words_are_found_wherever_they_stand(
+            words in "((The|the|and|der|Und|les|para|should|12|x)[-.,:(é2”\u{a0}\u{3000} \n]{1,3}){0,14}"
+        ) {
+            prop_assert_eq!(by_small_words(&words), by_each_word(&words));
+        }
+    }
 
     #[test]
     fn a_complaint_counts_only_near_the_end() {
