@@ -8,6 +8,7 @@ use crate::facts::Facts;
 use crate::facts::speech::{first_line, split_words};
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use wide::u8x16;
 
 /// A title is at most this long, in characters.
 const TITLE_CHARS: usize = 80;
@@ -49,7 +50,10 @@ fn title(told: &Told<'_>, asked: Option<&str>) -> String {
     let asked = || asked.map(without_courtesy).map(Cow::Owned);
     let title = given.map(Cow::Borrowed).or_else(asked).filter(|title| !title.is_empty());
     let title = title.or_else(|| told.last_answer.and_then(first_sentence)).unwrap_or_default();
-    shortened(&title, TITLE_CHARS).into_owned()
+    match cut(&title, TITLE_CHARS) {
+        Some(cut) => [cut, "…"].concat(),
+        None => title.into_owned(),
+    }
 }
 
 /// A paragraph: what was asked for, what was done, what came of it, and the agent's last words.
@@ -75,8 +79,9 @@ const PARAGRAPH_BYTES: usize = 800;
 
 fn quote(paragraph: &mut String, what: &str, words: &str) {
     paragraph.push_str(what);
-    paragraph.push_str(&shortened(words, QUOTE_CHARS));
-    paragraph.push('”');
+    let cut = cut(words, QUOTE_CHARS);
+    paragraph.push_str(cut.unwrap_or(words));
+    paragraph.push_str(if cut.is_some() { "…”" } else { "”" });
     end(paragraph);
 }
 
@@ -123,7 +128,7 @@ fn came_of(out: &mut String, outcome: &Outcome) {
         out.push_str("No goal was established");
         return;
     }
-    out.push_str(&capital(outcome.intended.intent.singular()));
+    push_capital(out, outcome.intended.intent.singular());
     out.push_str(match outcome.goal {
         Goal::Complete => ": complete (",
         Goal::Failed => ": failed (",
@@ -150,7 +155,7 @@ fn first_sentence(words: &str) -> Option<Cow<'_, str>> {
 /// nothing.
 fn sentence(line: &str) -> Option<Cow<'_, str>> {
     let line = line.trim_start_matches(['#', '*', '-', '>', ' ', '\t']);
-    let sentence = as_it_stands(line).map_or_else(|| Cow::Owned(made_plain(line)), Cow::Borrowed);
+    let sentence = as_it_stands(line).unwrap_or_else(|| Cow::Owned(made_plain(line)));
     // The client writes this in front of a plan; the plan's heading says more.
     if sentence.is_empty() || sentence == "Implement the following plan:" {
         return None;
@@ -160,40 +165,62 @@ fn sentence(line: &str) -> Option<Cow<'_, str>> {
     let said = from..from + said.trim_end_matches(':').len();
     Some(match sentence {
         Cow::Borrowed(sentence) => Cow::Borrowed(sentence.get(said).unwrap_or_default()),
-        Cow::Owned(sentence) => Cow::Owned(sentence.get(said).unwrap_or_default().to_owned()),
+        Cow::Owned(mut sentence) => {
+            sentence.truncate(said.end);
+            sentence.drain(..said.start);
+            Cow::Owned(sentence)
+        }
     })
 }
 
-/// The first sentence of a line that can be told as it was written: words with one space between them, no sign of
-/// Markdown, and nothing beyond ASCII but Latin letters, dashes and quotes.
-fn as_it_stands(line: &str) -> Option<&str> {
+/// The first sentence of a line that can be told as it was written but for signs of Markdown: words with one space between
+/// them, and nothing beyond ASCII but Latin letters, dashes and quotes.
+fn as_it_stands(line: &str) -> Option<Cow<'_, str>> {
+    let bytes = line.as_bytes();
     let mut before = b' ';
-    for (at, byte) in line.bytes().enumerate() {
-        match byte {
-            b'*' | b'`' => return None,
-            b' ' if before == b' ' => return None,
-            b' ' if ends_sentence(line.get(..at)?) => return line.get(..at),
-            b' '..=b'~' | 0xC3 | 0x80..=0xBF => {}
-            0xE2 if matches!(line.as_bytes().get(at + 1..at + 3), Some([0x80, 0x90..=0xA7])) => {}
-            _ => return None,
+    let mut from = 0;
+    while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
+        let block = rest.get(..16).unwrap_or(rest);
+        if !rest.first_chunk().is_some_and(|block| goes_on(block, before)) {
+            for (at, &byte) in (from..).zip(block) {
+                match byte {
+                    b' ' if before == b' ' => return None,
+                    b' ' if has_stop(line.get(..at)?.trim_end_matches(['*', '`'])) => {
+                        let words = without_signs(line.get(..at)?);
+                        if ends_sentence(&words) {
+                            return Some(words);
+                        }
+                    }
+                    b' '..=b'~' | 0xC3 | 0x80..=0xBF => {}
+                    0xE2 if matches!(bytes.get(at + 1..at + 3), Some([0x80, 0x90..=0xA7])) => {}
+                    _ => return None,
+                }
+                before = byte;
+            }
         }
-        before = byte;
+        before = *block.last()?;
+        from += block.len();
     }
-    Some(line.strip_suffix(' ').unwrap_or(line))
+    Some(without_signs(line.strip_suffix(' ').unwrap_or(line)))
+}
+
+/// Whether nothing in a block, or between it and the byte before it, could end a sentence or need a closer look.
+fn goes_on(block: &[u8; 16], before: u8) -> bool {
+    let bytes = u8x16::new(*block);
+    let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+    let others = !bytes.max(u8x16::splat(b' ')).min(u8x16::splat(b'~')).simd_eq(bytes);
+    let stops = is(b' ') | is(b'.') | is(b'!') | is(b'?') | is(b'*') | is(b'`');
+    let stops_before = stops.to_bitmask() << 1 | u32::from(matches!(before, b' ' | b'.' | b'!' | b'?' | b'*' | b'`'));
+    others.to_bitmask() | is(b' ').to_bitmask() & stops_before == 0
 }
 
 /// The first sentence of any line.
 fn made_plain(line: &str) -> String {
     let mut sentence = String::with_capacity(line.len().min(QUOTE_CHARS));
-    let has_signs = memchr::memchr2(b'*', b'`', line.as_bytes()).is_some();
     let mut words = split_words(line).peekable();
     while let Some(word) = words.next() {
         let from = sentence.len();
-        if has_signs {
-            push_plain(&mut sentence, word);
-        } else {
-            sentence.push_str(word);
-        }
+        sentence.push_str(&without_signs(word));
         let wide = |(_, c): &(usize, char)| matches!(c, '。' | '！' | '？');
         if !word.is_ascii()
             && let Some((at, c)) = sentence.get(from..).and_then(|word| word.char_indices().find(wide))
@@ -213,28 +240,36 @@ fn made_plain(line: &str) -> String {
 
 /// Whether words are a sentence, if a space follows.
 fn ends_sentence(words: &str) -> bool {
-    matches!(words.as_bytes().last(), Some(b'.' | b'!' | b'?')) && words.strip_prefix(PLAN).unwrap_or(words).len() > 8
+    has_stop(words) && words.strip_prefix(PLAN).unwrap_or(words).len() > 8
+}
+
+fn has_stop(words: &str) -> bool {
+    matches!(words.as_bytes().last(), Some(b'.' | b'!' | b'?'))
 }
 
 /// How the heading of a plan begins.
 const PLAN: &str = "Plan: ";
 
-/// Adds a word without the signs of Markdown.
-fn push_plain(words: &mut String, word: &str) {
-    let mut rest = word;
-    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'*' | b'`')) {
-        let (plain, sign) = rest.split_at(at);
-        words.push_str(plain);
-        rest = if let Some(rest) = sign.strip_prefix("**") {
-            rest
-        } else if let Some(rest) = sign.strip_prefix('`') {
+/// Words without the signs of Markdown.
+fn without_signs(words: &str) -> Cow<'_, str> {
+    let sign = |words: &str| memchr::memchr2(b'*', b'`', words.as_bytes());
+    let Some(mut at) = sign(words) else { return Cow::Borrowed(words) };
+    let mut plain = String::with_capacity(words.len());
+    let mut rest = words;
+    loop {
+        let (before, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        plain.push_str(before);
+        rest = if let Some(rest) = behind.strip_prefix("**").or_else(|| behind.strip_prefix('`')) {
             rest
         } else {
-            words.push('*');
-            sign.strip_prefix('*').unwrap_or_default()
+            plain.push('*');
+            behind.strip_prefix('*').unwrap_or_default()
         };
+        let Some(next) = sign(rest) else { break };
+        at = next;
     }
-    words.push_str(rest);
+    plain.push_str(rest);
+    Cow::Owned(plain)
 }
 
 /// "can you please add a test?" is "Add a test".
@@ -290,29 +325,31 @@ fn without_courtesy(sentence: &str) -> String {
         }
         break;
     }
-    capital(if asked { rest.trim_end_matches('?') } else { rest })
-}
-
-fn capital(words: &str) -> String {
-    let mut chars = words.chars();
-    let Some(first) = chars.next() else {
-        return String::new();
-    };
-    let mut capital = String::with_capacity(words.len() + 2);
-    capital.extend(first.to_uppercase());
-    capital.push_str(chars.as_str());
+    let rest = if asked { rest.trim_end_matches('?') } else { rest };
+    let mut capital = String::with_capacity(rest.len() + 2);
+    push_capital(&mut capital, rest);
     capital
 }
 
-/// At most so many characters, cut at a word where one ends near.
-fn shortened(words: &str, most: usize) -> Cow<'_, str> {
-    // So many bytes are no more characters.
-    if words.len() <= most || words.chars().count() <= most {
-        return Cow::Borrowed(words);
-    }
-    let cut = words.char_indices().nth(most.saturating_sub(1)).and_then(|(end, _)| words.get(..end)).unwrap_or(words);
+fn push_capital(out: &mut String, words: &str) {
+    let mut chars = words.chars();
+    out.extend(chars.next().into_iter().flat_map(char::to_uppercase));
+    out.push_str(chars.as_str());
+}
+
+/// What is left of words that have more than so many characters, for a `…` behind it: cut at a word where one ends near.
+fn cut(words: &str, most: usize) -> Option<&str> {
+    // Where there are no more bytes, there are no more characters.
+    let end = if words.as_bytes().get(..=most)?.is_ascii() {
+        most.saturating_sub(1)
+    } else {
+        let mut ends = words.char_indices().map(|(end, _)| end).skip(most.saturating_sub(1));
+        let (end, _) = (ends.next()?, ends.next()?);
+        end
+    };
+    let cut = words.get(..end).unwrap_or(words);
     let at = cut.rfind(' ').filter(|at| at * 3 > cut.len() * 2).unwrap_or(cut.len());
-    Cow::Owned(format!("{}…", cut.get(..at).unwrap_or(cut).trim_end_matches([',', ';', ':', ' '])))
+    Some(cut.get(..at).unwrap_or(cut).trim_end_matches([',', ';', ':', ' ']))
 }
 
 fn count(out: &mut String, n: u64, noun: &str) {
@@ -330,10 +367,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_told_as_it_stands_is_what_would_be_made_of_it(line in "(Plan: )?[a-c]{1,9}([a-c.!?: ]{1,3}[a-c`*é—“”。\u{2009}\u{a0}\t]{0,2}[a-c]{0,9}){0,6}") {
+        fn what_is_told_as_it_stands_is_what_would_be_made_of_it(line in "(Plan: )?[a-c]{1,9}([a-c.!?: ]{1,3}[a-c`*é—“”。\u{2009}\u{a0}\t]{0,2}[a-c]{0,19}){0,6}") {
             if let Some(sentence) = as_it_stands(&line) {
                 prop_assert_eq!(sentence, made_plain(&line));
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cut_has_too_many_characters(words in "[a-cé— ,]{0,20}", most in 2..12usize) {
+            let cut = cut(&words, most);
+            prop_assert_eq!(cut.is_some(), words.chars().count() > most);
+            prop_assert!(cut.is_none_or(|cut| words.starts_with(cut) && cut.chars().count() < most));
         }
     }
 
