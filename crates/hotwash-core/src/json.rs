@@ -60,6 +60,25 @@ fn number(number: u64, out: &mut Vec<u8>) {
     }
 }
 
+/// Writes a number of whole thousandths, as those in grades are, and says whether it is one. No shorter number is read
+/// back as it.
+fn thousandths(value: f64, out: &mut Vec<u8>) -> bool {
+    let whole = (value.abs() * 1000.0).round();
+    if !(whole < 1e9 && whole / 1000.0 == value.abs()) {
+        return false;
+    }
+    if value.is_sign_negative() {
+        out.push(b'-');
+    }
+    let whole = whole as u64;
+    number(whole / 1000, out);
+    let digit = |unit: u64| b'0' + (whole / unit % 10) as u8;
+    let digits = [b'.', digit(100), digit(10), digit(1)];
+    let zeros = digits[2..].iter().rev().take_while(|digit| **digit == b'0').count();
+    out.extend_from_slice(&digits[..digits.len() - zeros]);
+    true
+}
+
 /// Separates what follows from what stands before it in the same list or object.
 fn separate(out: &mut Vec<u8>) {
     if !matches!(out.last(), Some(b'[' | b'{')) {
@@ -158,9 +177,12 @@ impl<'o> Serializer for Json<'o> {
         serialize_i128(i128);
         serialize_u128(u128);
         serialize_f32(f32);
-        serialize_f64(f64);
         serialize_char(char);
         serialize_bytes(&[u8]);
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Error> {
+        if thousandths(value, self.0) { Ok(()) } else { serde_json::to_writer(self.0, &value) }
     }
 
     fn serialize_bool(self, value: bool) -> Result<(), Error> {
@@ -376,6 +398,16 @@ mod tests {
                 bytes: &[0, 255],
             };
             prop_assert_eq!(to_string(&whole, 0).unwrap(), serde_json::to_string(&whole).unwrap());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn thousandths_are_what_serde_json_writes(whole in any::<i32>(), scale in 0..5u32) {
+            let value = f64::from(whole % 10_i32.pow(2 * scale)) / 1000.0;
+            for value in [value, -value, value + 1e-9, value / 7.0] {
+                prop_assert_eq!(to_string(&value, 0).unwrap(), serde_json::to_string(&value).unwrap());
+            }
         }
     }
 
