@@ -309,7 +309,7 @@ fn offline(dimension: &mut Fields<'_>, kind: Option<&Kind>) -> Option<Offline> {
             let message = format!("parameter `{}` is {}, it must be {}", param.name, found.value, param.range.words());
             notes.add(found.line, "offline", message);
         }
-        offline.params.insert(param.name.to_owned(), found.value);
+        offline.set(param.name, found.value);
     }
     let names: Vec<&str> = scorer.params().iter().map(|param| param.name).collect();
     for (key, line) in fields.unasked() {

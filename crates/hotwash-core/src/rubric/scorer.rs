@@ -4,23 +4,32 @@
 //! they count is data: a rubric's `[dimensions.offline]` names a [`Scorer`] in `from` and overrides any of its
 //! [`Param`]s. There is no rule language on purpose: numbers can be checked, compared and explained one by one.
 
-use std::collections::BTreeMap;
-
 /// How facts score a dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offline {
     /// Which of the built-in scorers.
     pub from: Scorer,
-    /// Every parameter of that scorer, defaults filled in.
-    pub params: BTreeMap<String, f64>,
+    /// The amounts of its parameters, in the order in which it has them.
+    amounts: Vec<f64>,
 }
 
 impl Offline {
     /// The amount of a parameter. Asking for one the scorer does not have is a mistake in the caller.
     pub fn get(&self, name: &'static str) -> f64 {
-        let value = self.params.get(name);
+        let value = self.place(name).and_then(|at| self.amounts.get(at));
         debug_assert!(value.is_some(), "scorer {} has no parameter {name}", self.from.name());
         value.copied().unwrap_or_default()
+    }
+
+    /// Sets the amount of a parameter, if the scorer has it.
+    pub(crate) fn set(&mut self, name: &str, amount: f64) {
+        if let Some(value) = self.place(name).and_then(|at| self.amounts.get_mut(at)) {
+            *value = amount;
+        }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.from.params().iter().position(|param| param.name == name)
     }
 }
 
@@ -134,8 +143,7 @@ impl Scorer {
 
     /// This scorer with every parameter at its default.
     pub fn defaults(self) -> Offline {
-        let params = self.params().iter().map(|param| (param.name.to_owned(), param.default)).collect();
-        Offline { from: self, params }
+        Offline { from: self, amounts: self.params().iter().map(|param| param.default).collect() }
     }
 }
 

@@ -196,7 +196,7 @@ mod tests {
             amounts in prop::collection::vec(-1.0..=1.0f64, 0..12),
         ) {
             let mut offline = Scorer::OutputQuality.defaults();
-            offline.params.insert("start".into(), start);
+            offline.set("start", start);
             let facts = Facts::default();
             let mut sheet = Sheet::new(&facts, &offline);
             for amount in amounts {
