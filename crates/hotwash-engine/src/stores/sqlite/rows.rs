@@ -98,11 +98,30 @@ pub struct JoinedRows {
 
 impl From<Entry> for Rows {
     fn from(entry: Entry) -> Rows {
+        let mut written = Written::of_all(std::slice::from_ref(&entry)).into_iter();
+        Rows::of(entry, &mut written)
+    }
+}
+
+impl Rows {
+    /// The rows of several transcripts.
+    pub fn of_all(entries: Vec<Entry>) -> Vec<Rows> {
+        let mut written = Written::of_all(&entries).into_iter();
+        entries.into_iter().map(|entry| Rows::of(entry, &mut written)).collect()
+    }
+
+    /// The rows of a transcript, with what is written of its sessions.
+    fn of(entry: Entry, written: &mut impl Iterator<Item = Written>) -> Rows {
         let Entry { file, role, is_new, reading, keys, pieces, sessions, joined } = entry;
         let holding = (!keys.is_empty() || !pieces.is_empty()).then(|| HoldingRow::of(&keys, &pieces));
-        let sessions = sessions.into_iter().map(SessionRows::from).collect();
-        let joined = joined.into_iter().map(|joined| JoinedRows { is_put: is_new, ..joined.into() }).collect();
-        Rows { file, role, is_new, reading, holding, sessions, joined }
+        let sessions = sessions.into_iter().zip(&mut *written).map(|(graded, written)| written.rows(graded)).collect();
+        let joined = joined.into_iter().zip(written).map(|(Joined { graded, parts }, written)| JoinedRows {
+            session: written.rows(graded),
+            joined: json(&parts),
+            parts,
+            is_put: is_new,
+        });
+        Rows { file, role, is_new, reading, holding, sessions, joined: joined.collect() }
     }
 }
 
@@ -116,19 +135,35 @@ impl HoldingRow {
     }
 }
 
-impl From<Graded> for SessionRows {
-    fn from(graded: Graded) -> SessionRows {
-        let Graded { session, grade, outcome, print } = graded;
-        let print = match (session.from, session.to, session.kind) {
-            (Some(from), Some(to), SessionKind::Main) if !print.is_empty() => {
-                let repository = repository(session.project.as_str()).to_owned();
-                Some(PrintRow { repository, from, to, print: print.to_bytes() })
-            }
-            _ => None,
-        };
-        let facts = session.facts.get();
-        let (model, facts) = (facts.tokens.models.first().cloned().unwrap_or_default(), facts.stored());
-        let Session { id, kind, recorded, agent, project, title, summary, from, to, open, progress, .. } = session;
+/// What of a session takes some writing.
+struct Written {
+    facts: String,
+    grade: Option<GradeRow>,
+    outcome: OutcomeRow,
+    print: Option<PrintRow>,
+}
+
+impl Written {
+    /// What is written of all sessions of some transcripts: one kind of thing after the other, so that the code for it
+    /// stays at hand.
+    fn of_all(entries: &[Entry]) -> Vec<Written> {
+        let mut all: Vec<&Graded> = Vec::new();
+        for Entry { sessions, joined, .. } in entries {
+            all.extend(sessions);
+            all.extend(joined.iter().map(|joined| &joined.graded));
+        }
+        let facts: Vec<String> = all.iter().map(|graded| graded.session.facts.get().stored()).collect();
+        let grades: Vec<Option<GradeRow>> = all.iter().map(|graded| GradeRow::of(&graded.grade)).collect();
+        let outcomes: Vec<OutcomeRow> = all.iter().map(|graded| OutcomeRow::of(&graded.outcome)).collect();
+        let of_each = facts.into_iter().zip(grades).zip(outcomes).zip(all.iter().copied().map(PrintRow::of));
+        of_each.map(|(((facts, grade), outcome), print)| Written { facts, grade, outcome, print }).collect()
+    }
+
+    fn rows(self, graded: Graded) -> SessionRows {
+        let Written { facts, grade, outcome, print } = self;
+        let model = graded.session.facts.get().tokens.models.first().cloned().unwrap_or_default();
+        let Session { id, kind, recorded, agent, project, title, summary, from, to, open, progress, .. } =
+            graded.session;
         SessionRows {
             id,
             kind,
@@ -143,9 +178,33 @@ impl From<Graded> for SessionRows {
             summary,
             facts,
             progress: json(&progress),
-            grade: GradeRow::of(&grade),
-            outcome: OutcomeRow::of(&outcome),
+            grade,
+            outcome,
             print,
+        }
+    }
+}
+
+impl From<Graded> for SessionRows {
+    fn from(graded: Graded) -> SessionRows {
+        let written = Written {
+            facts: graded.session.facts.get().stored(),
+            grade: GradeRow::of(&graded.grade),
+            outcome: OutcomeRow::of(&graded.outcome),
+            print: PrintRow::of(&graded),
+        };
+        written.rows(graded)
+    }
+}
+
+impl PrintRow {
+    fn of(Graded { session, print, .. }: &Graded) -> Option<PrintRow> {
+        match (session.from, session.to, session.kind) {
+            (Some(from), Some(to), SessionKind::Main) if !print.is_empty() => {
+                let repository = repository(session.project.as_str()).to_owned();
+                Some(PrintRow { repository, from, to, print: print.to_bytes() })
+            }
+            _ => None,
         }
     }
 }
