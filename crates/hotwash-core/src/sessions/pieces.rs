@@ -155,7 +155,12 @@ struct Joint {
 impl Part {
     /// The facts of this piece together with those before it, from the one with this number in the transcript on, if
     /// they were established.
-    pub fn joint(&mut self, first: usize) -> Option<&mut Ledger> {
+    pub fn joint(&self, first: usize) -> Option<&Ledger> {
+        self.joint.as_deref().filter(|joint| joint.first == first).map(|joint| &joint.ledger)
+    }
+
+    /// The same, for who has them handed over.
+    pub fn joint_mut(&mut self, first: usize) -> Option<&mut Ledger> {
         self.joint.as_deref_mut().filter(|joint| joint.first == first).map(|joint| &mut joint.ledger)
     }
 

@@ -1,4 +1,7 @@
-//! What is kept of a transcript that was read: its pieces, and a graded session for each.
+//! What is kept of transcripts that were read: their pieces, and a graded session for each.
+//!
+//! Several transcripts go through it together, one stage after the other: all the code that a session meets on its way is
+//! ten times what the processor's cache of instructions holds, that of one stage mostly fits.
 
 use super::Setup;
 use crate::sources::claude_code::read::{Reading, Transcript};
@@ -6,11 +9,13 @@ use crate::sources::claude_code::role;
 use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
 use hotwash_core::facts::{Cited, Facts, Identity, Ledger};
 use hotwash_core::outcomes::summary::{Summary, Told};
-use hotwash_core::outcomes::{self};
-use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts, redact_known};
-use hotwash_core::scores::offline;
+use hotwash_core::outcomes::{self, Outcome};
+use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts, redact_known, redact_text};
+use hotwash_core::rework::Fingerprint;
+use hotwash_core::scores::{Grade, offline};
 use hotwash_core::sessions::joining::runs;
-use hotwash_core::sessions::{Part, Piece, Session, SessionId, SessionKind, Timestamp};
+use hotwash_core::sessions::{Key, Part, Piece, Session, SessionId, SessionKind, Timestamp};
+use std::borrow::Cow;
 
 /// A session in which something happened within this time may still be going on.
 const QUIET_MS: i64 = 30 * 60 * 1000;
@@ -19,57 +24,105 @@ const STILL_RUNNING: u32 = 0;
 /// A title is at most this long.
 const TITLE_CHARS: usize = 120;
 
-/// What is kept of a transcript. Its role is found out unless it is known.
-pub(super) fn entry(
-    mut file: FileState,
-    known: Option<Role>,
-    is_new: bool,
-    transcript: &mut Transcript,
+/// A transcript that was read.
+pub(super) struct Read {
+    pub(super) file: FileState,
+    /// Its role, if that need not be found out.
+    pub(super) role: Option<Role>,
+    /// Nothing of it was kept before.
+    pub(super) is_new: bool,
+    pub(super) transcript: Box<Transcript>,
+}
+
+impl Read {
+    /// What is kept of it.
+    pub(super) fn entry(self, setup: &Setup<'_>) -> Option<Entry> {
+        entries(vec![self], setup).pop()
+    }
+}
+
+/// What is kept of transcripts, in their order.
+pub(super) fn entries(mut read: Vec<Read>, setup: &Setup<'_>) -> Vec<Entry> {
+    let finish = |part: &mut Part| Finished::of(&mut part.ledger, setup);
+    let finished: Vec<Vec<Finished>> =
+        read.iter_mut().map(|read| read.transcript.pieces.parts_mut().map(finish).collect()).collect();
+    let (mut entries, mut drafts, mut places) = (Vec::with_capacity(read.len()), Vec::new(), Vec::new());
+    for (at, (read, finished)) in read.iter_mut().zip(finished).enumerate() {
+        entries.push(begun(read, finished, setup, |draft, joined| {
+            drafts.push(draft);
+            places.push((at, joined));
+        }));
+    }
+    for ((at, joined), graded) in places.into_iter().zip(graded(drafts, setup)) {
+        match joined {
+            Some(parts) => entries[at].joined.push(Joined { graded, parts }),
+            None => entries[at].sessions.push(graded),
+        }
+    }
+    entries
+}
+
+/// What is kept of a transcript, still without its sessions. Each of those is handed to `draft`, with its pieces where it
+/// is made of several.
+fn begun<'t>(
+    read: &'t mut Read,
+    finished: Vec<Finished>,
     setup: &Setup<'_>,
+    mut draft: impl FnMut(Draft<'t>, Option<Vec<StoredPart>>),
 ) -> Entry {
-    let finished: Vec<Finished> =
-        transcript.pieces.parts_mut().map(|part| Finished::of(&mut part.ledger, setup)).collect();
+    let Read { file, role: known, is_new, transcript } = read;
+    let (mut file, is_new) = (std::mem::take(file), *is_new);
+    let reading = stored(&transcript.reading);
     let mut parts: Vec<&mut Part> = transcript.pieces.parts_mut().collect();
     if let Some((Finished { facts: last, .. }, part)) = finished.last().zip(parts.last())
         && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
         && is_fresh(&part.ledger.identity(), setup)
     {
-        // The agent may be at it (see `graded`): it is looked at again once it is quiet.
+        // The agent may be at it (see `Draft::new`): it is looked at again once it is quiet.
         file.decoder = STILL_RUNNING;
     }
     let role = known.unwrap_or_else(|| {
         let pieces: Vec<(&Part, &Facts)> =
-            parts.iter().map(|part| &**part).zip(finished.iter().map(|finished| &finished.facts)).collect();
+            parts.iter().map(|part| &**part).zip(finished.iter().map(|finished| &*finished.facts)).collect();
         role(file.path.as_ref(), &transcript.reading, &pieces)
     });
-    let mut joined = Vec::new();
-    let (mut pieces, mut parts_of, mut sessions, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut keys, mut pieces) = (Vec::new(), Vec::new());
     if let Some(kind) = role.session() {
+        let mut lived = Vec::new();
         for (n, (part, finished)) in parts.iter().zip(finished).enumerate().filter(|(_, (part, _))| part.has_lived()) {
             keys.extend(part.ledger.keys());
             pieces.push(part.piece());
-            parts_of.push((n, finished));
+            lived.push((n, finished));
         }
-        let joined_at = if kind == SessionKind::Main { within(&file, &mut parts, &pieces, setup) } else { Vec::new() };
-        // Pieces that nobody knows yet are put together at once. They are hardly ever parted again.
-        let is_joined =
-            |at: usize| joined_at.iter().any(|(first, joined)| (*first..first + joined.parts.len()).contains(&at));
-        for (at, (n, finished)) in parts_of.into_iter().enumerate().filter(|(at, _)| !(is_new && is_joined(*at))) {
-            let next = pieces.get(at + 1);
-            let mut graded = graded(kind, &pieces[at], next, &parts[n].ledger, finished, setup);
-            graded.session.open = next.is_none();
-            sessions.push(graded);
-        }
-        joined.extend(joined_at.into_iter().map(|(_, joined)| joined));
         keys.sort_unstable();
         keys.dedup();
+        let joined = if kind == SessionKind::Main { within(&file, &mut parts, &pieces, setup) } else { Vec::new() };
+        let parts: Vec<&'t Part> = parts.into_iter().map(|part| &*part).collect();
+        // Pieces that nobody knows yet are put together at once. They are hardly ever parted again.
+        let is_joined = |at: usize| joined.iter().any(|run| (run.first..=run.last).contains(&at));
+        for (at, (n, finished)) in lived.into_iter().enumerate().filter(|(at, _)| !(is_new && is_joined(*at))) {
+            let next = pieces.get(at + 1);
+            draft(Draft::new(kind, &pieces[at], next, &parts[n].ledger, finished, setup), None);
+        }
+        for Within { first, last, finished, parts: of_run } in joined {
+            let Some(ledger) = parts[last].joint(first) else { continue };
+            let next = pieces.get(last + 1);
+            draft(Draft::new(kind, &pieces[first], next, ledger, finished, setup), Some(of_run));
+        }
     }
-    Entry { file, role, is_new, reading: stored(&transcript.reading), keys, pieces, sessions, joined }
+    Entry { file, role, is_new, reading, keys, pieces, sessions: Vec::new(), joined: Vec::new() }
 }
 
-/// The sessions that pieces of one transcript make up, as if there were no others in their folder, each with the place
-/// of its first piece.
-fn within(file: &FileState, parts: &mut [&mut Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<(usize, Joined)> {
+/// A session that pieces of one transcript make up, as if there were no others in their folder.
+struct Within {
+    first: usize,
+    last: usize,
+    finished: Finished,
+    parts: Vec<StoredPart>,
+}
+
+/// All of those.
+fn within(file: &FileState, parts: &mut [&mut Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<Within> {
     let one_folder = pieces.windows(2).all(|pair| pair[0].folder == pair[1].folder);
     if pieces.len() < 2 || !one_folder {
         return Vec::new();
@@ -78,26 +131,24 @@ fn within(file: &FileState, parts: &mut [&mut Part], pieces: &[Piece], setup: &S
     for run in runs(&pieces.iter().collect::<Vec<_>>()) {
         let (first, last) = (run.pieces[0], run.pieces[run.pieces.len() - 1]);
         let in_order = run.pieces.iter().copied().eq(first..=last);
-        let Some(ledger) = parts[last].joint(first).filter(|_| in_order && last > first) else { continue };
-        let next = pieces.get(last + 1);
+        let Some(ledger) = parts[last].joint_mut(first).filter(|_| in_order && last > first) else { continue };
         let finished = Finished::of(ledger, setup);
-        let mut graded = graded(SessionKind::Main, &pieces[first], next, ledger, finished, setup);
-        graded.session.open = next.is_none();
+        let recorded = ledger.identity().session.unwrap_or_default();
         let mut of_run: Vec<StoredPart> = pieces[first..=last]
             .iter()
-            .map(|piece| StoredPart::of(&file.path, file.version, &graded.session.recorded, piece))
+            .map(|piece| StoredPart::of(&file.path, file.version, recorded, piece))
             .collect();
         for (part, join) in of_run[1..].iter_mut().zip(&run.joins) {
             part.joined = Some(*join);
         }
-        joined.push((first, Joined { graded, parts: of_run }));
+        joined.push(Within { first, last, finished, parts: of_run });
     }
     joined
 }
 
 /// What came of a ledger: the facts, and the agent's last words, which they go by.
 pub(super) struct Finished {
-    facts: Facts,
+    facts: Box<Facts>,
     answer: Option<String>,
 }
 
@@ -105,61 +156,124 @@ impl Finished {
     /// What comes of a ledger.
     pub(super) fn of(ledger: &mut Ledger, setup: &Setup<'_>) -> Finished {
         let answer = ledger.last_answer();
-        Finished { facts: ledger.hand_over(setup.prices, answer.as_deref()), answer }
+        Finished { facts: Box::new(ledger.hand_over(setup.prices, answer.as_deref())), answer }
     }
 }
 
-/// The session that begins with a piece, from the facts of that piece and of those that were joined to it. `next` is the
-/// piece that follows in the same transcript: how it opens is the last word on this one.
-pub(super) fn graded(
+/// A session that is yet to be judged.
+pub(super) struct Draft<'t> {
     kind: SessionKind,
-    first: &Piece,
-    next: Option<&Piece>,
-    ledger: &Ledger,
-    finished: Finished,
-    setup: &Setup<'_>,
-) -> Graded {
-    let Finished { mut facts, answer } = finished;
-    let identity = ledger.identity();
-    let words = ledger.words();
-    facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
-    if is_fresh(&identity, setup) {
-        // A call without a result, or a result without an answer, is no end yet.
-        facts.ending.ended_on_open_calls = Cited::default();
-        facts.ending.ended_without_answer = Cited::default();
+    first: Key,
+    open: bool,
+    ledger: &'t Ledger,
+    facts: Box<Facts>,
+    answer: Option<String>,
+}
+
+impl<'t> Draft<'t> {
+    /// The session that begins with a piece, from the facts of that piece and of those that were joined to it. `next` is
+    /// the piece that follows in the same transcript: how it opens is the last word on this one.
+    pub(super) fn new(
+        kind: SessionKind,
+        first: &Piece,
+        next: Option<&Piece>,
+        ledger: &'t Ledger,
+        finished: Finished,
+        setup: &Setup<'_>,
+    ) -> Draft<'t> {
+        let Finished { mut facts, answer } = finished;
+        facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
+        if is_fresh(&ledger.identity(), setup) {
+            // A call without a result, or a result without an answer, is no end yet.
+            facts.ending.ended_on_open_calls = Cited::default();
+            facts.ending.ended_without_answer = Cited::default();
+        }
+        Draft { kind, first: first.first, open: next.is_none(), ledger, facts, answer }
     }
-    let outcome = outcomes::offline(&facts);
-    let redacted = |words: Option<&String>| words.map(|words| redact(words, setup.rules));
-    let given = redacted(words.title.as_ref());
-    let asked = redacted(words.first_prompt.as_ref().or(words.task.as_ref()));
-    let answer = redacted(answer.as_ref());
-    let told = Told {
-        title: given.as_ref().map(Redacted::as_str),
-        first_prompt: asked.as_ref().map(Redacted::as_str),
-        last_answer: answer.as_ref().map(Redacted::as_str),
-    };
-    let Summary { title, paragraph } = Summary::of(&told, &facts, &outcome);
-    let title = match given {
-        Some(given) if given.as_str() == title => given,
-        _ => redact(&title, setup.rules),
-    };
-    let session = Session {
-        id: SessionId::of(first.first),
-        kind,
-        recorded: identity.session.unwrap_or_default().to_owned(),
-        agent: identity.agent.map(str::to_owned),
-        project: redact_known(identity.cwd.unwrap_or_default(), setup.rules),
-        title: one_line(title, setup.rules),
-        summary: redact(&paragraph, setup.rules),
-        from: identity.from,
-        to: identity.to,
-        open: false,
-        facts: redact_facts(facts, setup.rules),
-        progress: ledger.subagents(setup.prices),
-    };
+
+    /// Its words, redacted.
+    fn words<'d>(&'d self, rules: &Rules) -> RedactedWords<'d> {
+        let words = self.ledger.words();
+        let redacted = |words: &'d String| redact_text(words, rules);
+        RedactedWords {
+            title: words.title.as_ref().map(redacted),
+            asked: words.first_prompt.as_ref().or(words.task.as_ref()).map(redacted),
+            answer: self.answer.as_ref().map(redacted),
+        }
+    }
+
+    fn into_session(self, title: Redacted<String>, summary: Redacted<String>, setup: &Setup<'_>) -> Session {
+        let identity = self.ledger.identity();
+        Session {
+            id: SessionId::of(self.first),
+            kind: self.kind,
+            recorded: identity.session.unwrap_or_default().to_owned(),
+            agent: identity.agent.map(str::to_owned),
+            project: redact_known(identity.cwd.unwrap_or_default(), setup.rules),
+            title,
+            summary,
+            from: identity.from,
+            to: identity.to,
+            open: self.open,
+            facts: redact_facts(*self.facts, setup.rules),
+            progress: self.ledger.subagents(setup.prices),
+        }
+    }
+
+    /// The lines that it added and removed. Those of a subagent count for nothing by themselves.
+    fn print(&self) -> Fingerprint {
+        match self.kind {
+            SessionKind::Main => self.ledger.fingerprint(),
+            SessionKind::Subagent => Fingerprint::default(),
+        }
+    }
+}
+
+/// What a session is told by.
+struct RedactedWords<'t> {
+    title: Option<Redacted<Cow<'t, str>>>,
+    asked: Option<Redacted<Cow<'t, str>>>,
+    answer: Option<Redacted<Cow<'t, str>>>,
+}
+
+impl RedactedWords<'_> {
+    /// The title and the paragraph, redacted once more where they are other words.
+    fn summary(self, facts: &Facts, outcome: &Outcome, rules: &Rules) -> (Redacted<String>, Redacted<String>) {
+        let told = Told {
+            title: self.title.as_ref().map(Redacted::as_str),
+            first_prompt: self.asked.as_ref().map(Redacted::as_str),
+            last_answer: self.answer.as_ref().map(Redacted::as_str),
+        };
+        let Summary { title, paragraph } = Summary::of(&told, facts, outcome);
+        let title = match self.title {
+            Some(given) if given.as_str() == title => given.into_owned(),
+            _ => redact_text(title, rules).into_owned(),
+        };
+        (one_line(title, rules), redact_text(paragraph, rules).into_owned())
+    }
+}
+
+/// Sessions with what the offline judge says of them.
+pub(super) fn graded(drafts: Vec<Draft<'_>>, setup: &Setup<'_>) -> Vec<Graded> {
+    let outcomes: Vec<Outcome> = drafts.iter().map(|draft| outcomes::offline(&draft.facts)).collect();
+    let words: Vec<RedactedWords<'_>> = drafts.iter().map(|draft| draft.words(setup.rules)).collect();
+    let summaries: Vec<_> = words
+        .into_iter()
+        .zip(drafts.iter().zip(&outcomes))
+        .map(|(words, (draft, outcome))| words.summary(&draft.facts, outcome, setup.rules))
+        .collect();
+    let prints: Vec<Fingerprint> = drafts.iter().map(Draft::print).collect();
+    let sessions: Vec<Session> = drafts
+        .into_iter()
+        .zip(summaries)
+        .map(|(draft, (title, summary))| draft.into_session(title, summary, setup))
+        .collect();
     // Redaction changes no fact that the outcome goes by.
-    let grade = offline::grade_as(session.facts.get(), &outcome, setup.rubric);
-    Graded { session, grade, outcome, print: ledger.fingerprint() }
+    let judge = offline::Judge::new(setup.rubric);
+    let grades: Vec<Grade> =
+        sessions.iter().zip(&outcomes).map(|(session, outcome)| judge.grade(session.facts.get(), outcome)).collect();
+    let of_each = sessions.into_iter().zip(grades).zip(outcomes).zip(prints);
+    of_each.map(|(((session, grade), outcome), print)| Graded { session, grade, outcome, print }).collect()
 }
 
 /// Whether something happened so lately that the agent may still be at it.
@@ -170,9 +284,16 @@ fn is_fresh(identity: &Identity<'_>, setup: &Setup<'_>) -> bool {
 
 /// Folds white space, then shortens: redacted text may be cut, raw text may not.
 fn one_line(text: Redacted<String>, rules: &Rules) -> Redacted<String> {
-    let is_folded = text.as_str().split(' ').all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
-    let line =
-        if is_folded { text } else { redact(&text.as_str().split_whitespace().collect::<Vec<_>>().join(" "), rules) };
+    let mut before = ' ';
+    let is_folded = text.as_str().chars().all(|c| {
+        let is_after_space = std::mem::replace(&mut before, c) == ' ';
+        !c.is_whitespace() || c == ' ' && !is_after_space
+    });
+    let line = if is_folded && before != ' ' {
+        text
+    } else {
+        redact(&text.as_str().split_whitespace().collect::<Vec<_>>().join(" "), rules)
+    };
     line.shorten(TITLE_CHARS)
 }
 

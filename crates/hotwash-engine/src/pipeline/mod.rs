@@ -19,7 +19,7 @@ use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::stores::{Archived, Disk, FileState, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError};
-use entry::entry;
+use entry::{Read, entries};
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
 use hotwash_core::redaction::Rules;
@@ -167,48 +167,48 @@ fn read(
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 let mut window = Window::default();
-                let (mut done, mut bytes) = (Vec::new(), 0);
+                let mut group = Group::default();
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    done.push((job, job.run(setup, &mut window)));
-                    bytes += job.found.size;
-                    if done.len() >= HANDED_OVER || bytes >= HANDED_OVER_BYTES {
-                        bytes = 0;
-                        if sender.send(std::mem::take(&mut done)).is_err() {
-                            return; // the writer has given up
-                        }
+                    group.add(job, job.run(setup, &mut window));
+                    if group.is_full() && sender.send(group.finish(setup)).is_err() {
+                        return; // the writer has given up
                     }
                 }
-                let _ = sender.send(done);
+                let _ = sender.send(group.finish(setup));
             });
         }
         drop(sender);
         // Owned by the writer: when it gives up, the readers must not wait for it.
         let receiver = receiver;
-        let mut batch = Batch::default();
-        for (file, (job, result)) in receiver.iter().flatten().enumerate() {
-            let path = || job.found.path.to_string_lossy().into_owned();
-            match result {
-                Err(error) => ingested.failed.push((path(), words(&error))),
-                Ok(done) => {
-                    if done.grown {
-                        ingested.grown += 1;
-                    } else {
-                        ingested.read += 1;
+        let (mut batch, mut files) = (Batch::default(), 0);
+        for (done, rows) in receiver {
+            let mut rows = rows.into_iter();
+            for (job, result) in done {
+                let path = || job.found.path.to_string_lossy().into_owned();
+                match result {
+                    Err(error) => ingested.failed.push((path(), words(&error))),
+                    Ok(done) => {
+                        if done.grown {
+                            ingested.grown += 1;
+                        } else {
+                            ingested.read += 1;
+                        }
+                        ingested.bytes += done.bytes;
+                        ingested.reading.add(&done.reading);
+                        match done.archived {
+                            Some(Ok(archived)) => batch.archived.push(archived),
+                            Some(Err(error)) => ingested.unarchived.push((path(), words(&error))),
+                            None => {}
+                        }
+                        batch.rows.extend(rows.next());
                     }
-                    ingested.bytes += done.bytes;
-                    ingested.reading.add(&done.reading);
-                    match done.archived {
-                        Some(Ok(archived)) => batch.archived.push(archived),
-                        Some(Err(error)) => ingested.unarchived.push((path(), words(&error))),
-                        None => {}
-                    }
-                    batch.rows.push(done.rows);
                 }
-            }
-            (setup.progress)(file + 1, jobs.len(), ingested.bytes, total);
-            if batch.rows.len() >= BATCH {
-                batch.put(store, setup, ingested, &mut ready)?;
-                log.has_grown();
+                files += 1;
+                (setup.progress)(files, jobs.len(), ingested.bytes, total);
+                if batch.rows.len() >= BATCH {
+                    batch.put(store, setup, ingested, &mut ready)?;
+                    log.has_grown();
+                }
             }
         }
         batch.put(store, setup, ingested, &mut ready)
@@ -417,9 +417,38 @@ struct Job<'a> {
     topics: Arc<Decisions>,
 }
 
+/// Transcripts that were read, to be handed to the writer together.
+#[derive(Default)]
+struct Group<'j> {
+    done: Vec<(&'j Job<'j>, io::Result<Done>)>,
+    read: Vec<Read>,
+    bytes: u64,
+}
+
+impl<'j> Group<'j> {
+    fn add(&mut self, job: &'j Job<'j>, result: io::Result<(Done, Read)>) {
+        self.bytes += job.found.size;
+        let result = result.map(|(done, read)| {
+            self.read.push(read);
+            done
+        });
+        self.done.push((job, result));
+    }
+
+    fn is_full(&self) -> bool {
+        self.done.len() >= HANDED_OVER || self.bytes >= HANDED_OVER_BYTES
+    }
+
+    /// What came of each, and the rows of those that could be read. They are made here and not by the writer, who has the
+    /// most to do.
+    fn finish(&mut self, setup: &Setup<'_>) -> (Vec<(&'j Job<'j>, io::Result<Done>)>, Vec<Rows>) {
+        let Group { done, read, .. } = std::mem::take(self);
+        (done, Rows::of_all(entries(read, setup)))
+    }
+}
+
 /// What came of reading one.
 struct Done {
-    rows: Rows,
     reading: Reading,
     archived: Option<io::Result<Archived>>,
     bytes: u64,
@@ -431,7 +460,7 @@ impl Job<'_> {
         Job { found, before, archived: None, topics: Arc::default() }
     }
 
-    fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<Done> {
+    fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<(Done, Read)> {
         let mut file = File::open(&self.found.path)?;
         let before = self.before.as_ref();
         let grown = before.is_some_and(|before| before.offset > 0 && still_begins_so(&file, before));
@@ -474,10 +503,8 @@ impl Job<'_> {
         });
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
-        let entry = entry(file, None, before.is_none(), &mut transcript, setup);
-        drop(transcript);
-        // Made here and not by the writer, who has the most to do.
-        Ok(Done { rows: entry.into(), reading, archived, bytes, grown: resumes })
+        let read = Read { file, role: None, is_new: before.is_none(), transcript: Box::new(transcript) };
+        Ok((Done { reading, archived, bytes, grown: resumes }, read))
     }
 
     fn keep(&self, archive: &Archive, version: u32, grown: bool) -> io::Result<Archived> {

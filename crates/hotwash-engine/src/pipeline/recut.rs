@@ -1,6 +1,6 @@
 //! Cuts transcripts again of whose prompts something else is known since they were read.
 
-use super::entry::entry;
+use super::entry::Read;
 use super::{Ready, Setup, open_transcript, settle};
 use crate::sources::Agent;
 use crate::sources::claude_code::read::{Transcript, Window};
@@ -38,8 +38,8 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
             }
             let mut transcript = Transcript::default().by(Agent::of(path.as_ref())).knowing(&topics);
             if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_ok() {
-                let entry = entry(file, None, false, &mut transcript, setup);
-                if entry.pieces != held {
+                let read = Read { file, role: None, is_new: false, transcript: Box::new(transcript) };
+                if let Some(entry) = read.entry(setup).filter(|entry| entry.pieces != held) {
                     // Why it is cut may be all that is new.
                     let elsewhere =
                         !entry.pieces.iter().map(|piece| &piece.lines).eq(held.iter().map(|piece| &piece.lines));

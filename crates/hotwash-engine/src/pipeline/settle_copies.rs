@@ -1,6 +1,6 @@
 //! Gives copied events to the transcript that owns them.
 
-use super::entry::entry;
+use super::entry::Read;
 use super::side_by_side::side_by_side;
 use super::{Ready, Setup, open_transcript};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
@@ -51,7 +51,8 @@ fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Re
     let mut rows = Vec::new();
     for path in &copies {
         let Some(file) = store.file(path)? else { continue };
-        let mut entry = entry(file, Some(Role::Copy), false, &mut Transcript::default(), setup);
+        let read = Read { file, role: Some(Role::Copy), is_new: false, transcript: Box::default() };
+        let Some(mut entry) = read.entry(setup) else { continue };
         if let Ok(at) = holders.binary_search_by(|holder| holder.path.cmp(path)) {
             entry.keys.clone_from(&holders[at].keys);
         }
@@ -141,7 +142,8 @@ fn settled<'h>(
         }
         let role = owns_nothing.then_some(Role::Copy);
         drop_state(file);
-        let mut entry = entry(file.clone(), role, false, &mut transcript, setup);
+        let read = Read { file: file.clone(), role, is_new: false, transcript: Box::new(transcript) };
+        let Some(mut entry) = read.entry(setup) else { continue };
         entry.keys.clone_from(&holder.keys);
         rows.push(entry.into());
     }

@@ -4,7 +4,7 @@
 //! directory in which a transcript has changed. A joined session is read again as one, piece after piece, because facts
 //! that depend on order cannot be added up.
 
-use super::entry::{Finished, graded};
+use super::entry::{Draft, Finished, graded};
 use super::open::{Untold, tell};
 use super::{Ready, Setup};
 use crate::stores::{
@@ -144,5 +144,6 @@ fn replay(
     let finished = Finished::of(whole.ledger_mut(), setup);
     let last = &pieces[pieces.len() - 1];
     let next = last.holding.pieces.iter().skip_while(|piece| *piece != last.piece).nth(1);
-    Ok(Some((graded(SessionKind::Main, pieces[0].piece, next, whole.ledger(), finished, setup), parts)))
+    let draft = Draft::new(SessionKind::Main, pieces[0].piece, next, whole.ledger(), finished, setup);
+    Ok(graded(vec![draft], setup).pop().map(|graded| (graded, parts)))
 }

@@ -33,18 +33,31 @@ pub const VERSION: &str = "1.0.0";
 
 /// Grades a session from its facts: same facts and rubric, same grade, byte for byte.
 pub fn grade(facts: &Facts, rubric: &Rubric) -> Grade {
-    grade_as(facts, &outcomes::offline(facts), rubric)
+    Judge::new(rubric).grade(facts, &outcomes::offline(facts))
 }
 
-/// [`grade`] where the outcome is known already.
-pub fn grade_as(facts: &Facts, outcome: &Outcome, rubric: &Rubric) -> Grade {
-    let provenance = provenance(rubric);
-    let score = |dimension: &Dimension| Score {
-        dimension: dimension.name.clone(),
-        reading: read(facts, outcome, dimension),
-        provenance: Arc::clone(&provenance),
-    };
-    Grade::of(rubric.dimensions.iter().map(score).collect(), rubric)
+/// The judge, for who has several sessions to grade by one rubric and knows their outcomes already.
+#[derive(Debug)]
+pub struct Judge<'r> {
+    rubric: &'r Rubric,
+    provenance: Arc<Provenance>,
+}
+
+impl<'r> Judge<'r> {
+    /// Judges by a rubric.
+    pub fn new(rubric: &'r Rubric) -> Judge<'r> {
+        Judge { rubric, provenance: provenance(rubric) }
+    }
+
+    /// Grades a session from its facts and the outcome that follows from them.
+    pub fn grade(&self, facts: &Facts, outcome: &Outcome) -> Grade {
+        let score = |dimension: &Dimension| Score {
+            dimension: dimension.name.clone(),
+            reading: read(facts, outcome, dimension),
+            provenance: Arc::clone(&self.provenance),
+        };
+        Grade::of(self.rubric.dimensions.iter().map(score).collect(), self.rubric)
+    }
 }
 
 /// Where this judge's scores under a rubric come from.
