@@ -1,8 +1,8 @@
 //! Files changed: how much, with or without looking first, and back and forth.
 
-use super::calls::{KeyMap, OpenCall, Status, Step};
+use super::calls::{KeyMap, OpenCall, Status};
 use super::value::{Cited, facts};
-use super::{Fold, text_hash};
+use super::{Fold, Shared, text_hash};
 use crate::rework::{Changes, Fingerprint, Lines};
 use crate::sessions::{Event, EventId, Outcome, Tool};
 use serde::{Deserialize, Serialize};
@@ -80,20 +80,27 @@ struct File {
 impl Fold for Edits {
     type Facts = EditFacts;
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+    #[inline]
+    fn called(&mut self, event: &Event<'_>, _: &OpenCall) {
         self.changes.works_in(event.origin.cwd);
-        let Step::Ended { call, outcome, status } = step else {
-            return;
-        };
-        if *status == Status::Failed && outcome.body.head(400).contains("File has not been read yet") {
+    }
+
+    #[inline]
+    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+        self.changes.works_in(event.origin.cwd);
+    }
+
+    fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+        self.changes.works_in(event.origin.cwd);
+        if status == Status::Failed && outcome.body.head(400).contains("File has not been read yet") {
             self.facts.edits_refused_unread.push(event.origin.id);
         }
         match call {
             Some(call) if call.tool == Tool::Shell => {
-                let output = (*status == Status::Ok).then_some(&outcome.body);
+                let output = (status == Status::Ok).then_some(&outcome.body);
                 self.changes.ran(&call.command.text, event.origin.cwd, output, call.id, event.origin.at);
             }
-            _ if *status != Status::Ok => {}
+            _ if status != Status::Ok => {}
             Some(call) if call.tool.edits() || call.tool == Tool::Read => self.touched(call, outcome, event),
             _ => {
                 if let Some(change) = &outcome.change {

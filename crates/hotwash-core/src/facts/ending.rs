@@ -2,10 +2,10 @@
 //!
 //! "At the end" is a matter of order, which counts do not keep, so it is established here.
 
-use super::Fold;
-use super::calls::{OpenCall, Status, Step};
+use super::calls::{OpenCall, Status};
 use super::value::{Cited, facts};
-use crate::sessions::{ApiError, Event, EventId, Key, Kind, Tool};
+use super::{Fold, Shared};
+use crate::sessions::{ApiError, Event, EventId, Key, Kind, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 
 facts! {
@@ -91,41 +91,60 @@ enum Stands {
 impl Fold for Ending {
     type Facts = EndingFacts;
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+    fn called(&mut self, event: &Event<'_>, call: &OpenCall) {
+        self.goes_on(event.origin.id);
+        if event.origin.sidechain {
+            return;
+        }
+        let asks = matches!(call.tool, Tool::AskPerson | Tool::Plan);
+        (self.stands, self.waits) = (Stands::Open, asks);
+        // What an earlier message left open was lost, not waited for: the agent went on.
+        if self.message != Some(call.message) {
+            self.message = Some(call.message);
+            self.open.clear();
+            self.commits.clear();
+        }
+        if call.command.commits {
+            self.commits.push(call.id);
+        }
+        if !asks {
+            self.open.push((call.key, call.id));
+        }
+    }
+
+    fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, _: &Outcome<'_>, status: Status) {
         let id = event.origin.id;
         if !event.origin.sidechain {
-            self.comes_last(event, step);
+            self.stands = if status == Status::Rejected { Stands::Interrupted(id) } else { Stands::Unanswered(id) };
+            self.waits = false;
         }
-        match step {
-            Step::Called(call) => {
+        self.goes_on(id);
+        if let Some(call) = call {
+            self.open.retain(|(key, _)| *key != call.key);
+        }
+        match status {
+            Status::Ok => self.errors.clear(),
+            Status::Failed => self.errors.push(id),
+            Status::Rejected | Status::Echo => {}
+        }
+    }
+
+    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+        let id = event.origin.id;
+        if !event.origin.sidechain {
+            self.comes_last(event);
+        }
+        match &event.kind {
+            Kind::ApiError(ApiError::Final(_)) => self.api_error = Some(id),
+            Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::Interrupt => {
                 self.goes_on(id);
-                if !event.origin.sidechain {
-                    self.called(call);
-                }
+                self.open.clear();
             }
-            Step::Ended { call, status, .. } => {
+            Kind::Says(text) if !event.origin.sidechain && !text.is_empty() => {
                 self.goes_on(id);
-                if let Some(call) = call {
-                    self.open.retain(|(key, _)| *key != call.key);
-                }
-                match status {
-                    Status::Ok => self.errors.clear(),
-                    Status::Failed => self.errors.push(id),
-                    Status::Rejected | Status::Echo => {}
-                }
+                self.open.clear();
             }
-            Step::Aside => match &event.kind {
-                Kind::ApiError(ApiError::Final(_)) => self.api_error = Some(id),
-                Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::Interrupt => {
-                    self.goes_on(id);
-                    self.open.clear();
-                }
-                Kind::Says(text) if !event.origin.sidechain && !text.is_empty() => {
-                    self.goes_on(id);
-                    self.open.clear();
-                }
-                _ => {}
-            },
+            _ => {}
         }
     }
 
@@ -147,17 +166,12 @@ impl Fold for Ending {
 }
 
 impl Ending {
-    fn comes_last(&mut self, event: &Event<'_>, step: &Step<'_>) {
+    fn comes_last(&mut self, event: &Event<'_>) {
         let id = event.origin.id;
-        let stands = match (step, &event.kind) {
-            (Step::Called(call), _) => {
-                self.waits = matches!(call.tool, Tool::AskPerson | Tool::Plan);
-                Stands::Open
-            }
-            (Step::Ended { status: Status::Rejected, .. }, _) | (_, Kind::Interrupt) => Stands::Interrupted(id),
-            (Step::Ended { .. }, _) => Stands::Unanswered(id),
-            (_, Kind::Says(text)) if !text.beginning(64).is_blank() => Stands::Answered(id),
-            (_, Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::ApiError(ApiError::Final(_))) => Stands::Open,
+        let stands = match &event.kind {
+            Kind::Interrupt => Stands::Interrupted(id),
+            Kind::Says(text) if !text.beginning(64).is_blank() => Stands::Answered(id),
+            Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::ApiError(ApiError::Final(_)) => Stands::Open,
             _ => return,
         };
         self.waits &= stands == Stands::Open && !matches!(event.kind, Kind::Prompt(_) | Kind::PlanApproval(_));
@@ -177,21 +191,6 @@ impl Ending {
     fn goes_on(&mut self, id: EventId) {
         if self.api_error.is_some_and(|error| error != id) {
             self.api_error = None;
-        }
-    }
-
-    fn called(&mut self, call: &OpenCall) {
-        // What an earlier message left open was lost, not waited for: the agent went on.
-        if self.message != Some(call.message) {
-            self.message = Some(call.message);
-            self.open.clear();
-            self.commits.clear();
-        }
-        if call.command.commits {
-            self.commits.push(call.id);
-        }
-        if !matches!(call.tool, Tool::AskPerson | Tool::Plan) {
-            self.open.push((call.key, call.id));
         }
     }
 }

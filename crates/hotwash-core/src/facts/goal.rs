@@ -1,10 +1,10 @@
 //! What a goal is judged by, beside words: whether anything was changed, planned first, tried over and over.
 
-use super::calls::{KeyMap, OpenCall, Status, Step};
+use super::calls::{KeyMap, OpenCall, Status};
 use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, facts, store};
-use super::{Fold, text_hash};
-use crate::sessions::{Event, EventId, Kind, Tool};
+use super::{Fold, Shared, text_hash};
+use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
 use crate::shell;
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
@@ -88,38 +88,42 @@ pub struct Goal {
 impl Fold for Goal {
     type Facts = GoalFacts;
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
-        match step {
-            Step::Called(call) => match call.tool {
-                tool if tool.edits() => self.facts.edit_calls_tried += 1,
-                Tool::Todo | Tool::Plan if !self.changed => self.facts.planned_before_change.push(call.id),
-                Tool::Subagent | Tool::Other => self.may_change(call.id),
-                _ => {}
-            },
-            Step::Ended { call: Some(call), status: Status::Ok, outcome } => match call.tool {
-                tool if tool.edits() => self.edited(call),
-                Tool::Shell => {
-                    self.crash = None;
-                    self.last_command = Some(call.id);
-                    self.ran(call);
-                }
-                Tool::Plan if outcome.body.head(200).contains("has approved") => {
-                    self.facts.plans_approved.push(call.id);
-                }
-                _ => {}
-            },
-            Step::Ended { call: Some(call), status: Status::Failed, outcome } if call.tool == Tool::Shell => {
+    #[inline]
+    fn called(&mut self, _: &Event<'_>, call: &OpenCall) {
+        match call.tool {
+            tool if tool.edits() => self.facts.edit_calls_tried += 1,
+            Tool::Todo | Tool::Plan if !self.changed => self.facts.planned_before_change.push(call.id),
+            Tool::Subagent | Tool::Other => self.may_change(call.id),
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+        let Some(call) = call else { return };
+        match (status, call.tool) {
+            (Status::Ok, tool) if tool.edits() => self.edited(call),
+            (Status::Ok, Tool::Shell) => {
+                self.crash = None;
+                self.last_command = Some(call.id);
+                self.ran(call);
+            }
+            (Status::Failed, Tool::Shell) => {
                 if crashed(&outcome.body.tail(800)) {
                     self.crash = Some(call.id);
                 }
                 self.ran(call);
             }
-            Step::Ended { .. } => {}
-            Step::Aside => {
-                if let Kind::Bang(_) = event.kind {
-                    self.may_change(event.origin.id);
-                }
+            (Status::Ok, Tool::Plan) if outcome.body.head(200).contains("has approved") => {
+                self.facts.plans_approved.push(call.id);
             }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+        if let Kind::Bang(_) = event.kind {
+            self.may_change(event.origin.id);
         }
     }
 

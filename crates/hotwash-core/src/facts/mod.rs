@@ -37,7 +37,7 @@ pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
 
 use crate::prices::Prices;
 use crate::rework::Fingerprint;
-use crate::sessions::{Event, EventId, Key};
+use crate::sessions::{Event, EventId, Key, Outcome};
 use serde::{Deserialize, Serialize};
 use speech::Speech;
 use std::cell::OnceCell;
@@ -47,17 +47,26 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Room for the facts of most sessions, as stored.
 const STORED_BYTES: usize = 2048;
 
-/// A group of facts being established.
+/// A group of facts being established. It has the methods for what it looks at, and of the rest it sees nothing: most
+/// events are no business of most groups, and to find that out each time costs more than what is done with the others.
 pub trait Fold {
     /// What comes out.
     type Facts;
-    /// Looks at the next event and its part in the story of a call.
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>);
-    /// The same where other ledgers look at the event too.
+    /// Looks at any event, before what it is.
     #[inline]
-    fn shared<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, _: &Shared<'e>) {
-        self.event(event, step);
-    }
+    fn event(&mut self, _: &Event<'_>) {}
+    /// Looks at an event that nothing was said or done by.
+    #[inline]
+    fn noted(&mut self, _: &Event<'_>) {}
+    /// A call is made.
+    #[inline]
+    fn called(&mut self, _: &Event<'_>, _: &OpenCall) {}
+    /// A call has ended. Without a call where the transcript holds none.
+    #[inline]
+    fn ended(&mut self, _: &Event<'_>, _: Option<&OpenCall>, _: &Outcome<'_>, _: Status) {}
+    /// Something else was said or done.
+    #[inline]
+    fn said<'e>(&mut self, _: &Event<'e>, _: &Shared<'e>) {}
     /// The facts so far. They are handed over, not copied: nothing can be added to them afterwards.
     fn finish(&mut self) -> Self::Facts;
 }
@@ -84,17 +93,9 @@ macro_rules! finished {
     };
 }
 
-/// Shows bookkeeping to a fold that looks at `all` events, and not to one that looks at what was `said` or done.
-macro_rules! shown {
-    (all, $show:expr) => {
-        $show
-    };
-    (said, $show:expr) => {};
-}
-
 /// Declares the groups once: the folds, the facts, and the list that documentation and output go by.
 macro_rules! groups {
-    ($($name:ident: $fold:ty => $facts:ty, $shown:ident, $title:literal;)*) => {
+    ($($name:ident: $fold:ty => $facts:ty, $title:literal;)*) => {
         /// All facts of a session or transcript.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
@@ -124,13 +125,26 @@ macro_rules! groups {
             }
         }
 
+        // What is done by each kind of step stands together, and once for all ledgers, so that it stays in the processor's
+        // cache of instructions.
         impl Folds {
-            fn told<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
-                $(self.$name.shared(event, step, shared);)*
+            fn noted(&mut self, event: &Event<'_>) {
+                $(self.$name.event(event); self.$name.noted(event);)*
             }
 
-            fn bookkeeping(&mut self, event: &Event<'_>) {
-                $(shown!($shown, self.$name.event(event, &Step::Aside));)*
+            #[inline(never)]
+            fn called(&mut self, event: &Event<'_>, call: &OpenCall) {
+                $(self.$name.event(event); self.$name.called(event, call);)*
+            }
+
+            #[inline(never)]
+            fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+                $(self.$name.event(event); self.$name.ended(event, call, outcome, status);)*
+            }
+
+            #[inline(never)]
+            fn said<'e>(&mut self, event: &Event<'e>, shared: &Shared<'e>) {
+                $(self.$name.event(event); self.$name.said(event, shared);)*
             }
 
             fn finish(&mut self, prices: &Prices, last: &LastWords<'_>) -> Facts {
@@ -141,18 +155,18 @@ macro_rules! groups {
 }
 
 groups! {
-    prompts: prompts::Prompts => prompts::PromptFacts, said, "What people did";
-    tools: tools::Tools => tools::ToolFacts, said, "Tool calls";
-    parallel: parallel::Parallel => parallel::ParallelFacts, said, "Calls made at once";
-    reads: reads::Reads => reads::ReadFacts, said, "Files read";
-    edits: edits::Edits => edits::EditFacts, said, "Files changed";
-    verification: verification::Verification => verification::VerificationFacts, said, "The shell, and what was checked";
-    ending: ending::Ending => ending::EndingFacts, said, "How it ended";
-    tokens: tokens::TokenFold => tokens::TokenFacts, all, "Messages, tokens, cost";
-    pace: pace::Pace => pace::PaceFacts, all, "Time";
-    signals: signals::Signals => signals::SignalFacts, said, "What people said";
-    goal: goal::Goal => goal::GoalFacts, said, "What the goal is judged by";
-    transcript: transcript::Transcript => transcript::TranscriptFacts, all, "The transcript";
+    prompts: prompts::Prompts => prompts::PromptFacts, "What people did";
+    tools: tools::Tools => tools::ToolFacts, "Tool calls";
+    parallel: parallel::Parallel => parallel::ParallelFacts, "Calls made at once";
+    reads: reads::Reads => reads::ReadFacts, "Files read";
+    edits: edits::Edits => edits::EditFacts, "Files changed";
+    verification: verification::Verification => verification::VerificationFacts, "The shell, and what was checked";
+    ending: ending::Ending => ending::EndingFacts, "How it ended";
+    tokens: tokens::TokenFold => tokens::TokenFacts, "Messages, tokens, cost";
+    pace: pace::Pace => pace::PaceFacts, "Time";
+    signals: signals::Signals => signals::SignalFacts, "What people said";
+    goal: goal::Goal => goal::GoalFacts, "What the goal is judged by";
+    transcript: transcript::Transcript => transcript::TranscriptFacts, "The transcript";
 }
 
 /// Writes a group under its name, unless nothing was seen of it.
@@ -207,12 +221,16 @@ pub struct Ledger {
 impl Ledger {
     /// Looks at the next event and its part in the story of a call.
     pub(crate) fn step<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
-        self.folds.told(event, step, shared);
+        match *step {
+            Step::Called(call) => self.folds.called(event, call),
+            Step::Ended { call, outcome, status } => self.folds.ended(event, call, outcome, status),
+            Step::Aside => self.folds.said(event, shared),
+        }
     }
 
     /// Looks at an event that nothing was said or done by.
     pub(crate) fn bookkeeping(&mut self, event: &Event<'_>) {
-        self.folds.bookkeeping(event);
+        self.folds.noted(event);
     }
 
     /// Says that nothing more will come. What only a next event would be held against is let go, and no fact changes.

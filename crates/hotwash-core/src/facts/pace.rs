@@ -1,7 +1,6 @@
 //! How long it took, and who was waiting for whom.
 
 use super::Fold;
-use super::calls::Step;
 use super::value::facts;
 use crate::sessions::{Event, Kind, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -40,7 +39,8 @@ pub struct Pace {
 impl Fold for Pace {
     type Facts = PaceFacts;
 
-    fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
+    #[inline]
+    fn event(&mut self, event: &Event<'_>) {
         let Some(at) = event.origin.at else {
             return;
         };

@@ -1,9 +1,9 @@
 //! Calls made at once, and calls that could have been.
 
-use super::Fold;
-use super::calls::{OpenCall, Status, Step};
+use super::calls::{OpenCall, Status};
 use super::value::{Cited, Ratio, facts, ratio};
-use crate::sessions::{Event, EventId, Key, Kind};
+use super::{Fold, Shared};
+use crate::sessions::{Event, EventId, Key, Kind, Outcome};
 use crate::text::Body;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -105,32 +105,24 @@ impl Drop for Shown {
 impl Fold for Parallel {
     type Facts = ParallelFacts;
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
-        match step {
-            Step::Called(call) => self.called(call),
-            Step::Ended { call: Some(call), outcome, status } => {
-                let Some(mut look) = self.now.take_if(|look| look.key == Some(call.key)) else {
-                    return;
-                };
-                if *status != Status::Ok {
-                    self.last = None;
-                    return;
-                }
-                look.shown = Shown::of(&outcome.body);
-                if let Some(last) = &self.last
-                    && last.message != look.message
-                    && !occurs(&look.input, &last.shown.0)
-                    && !occurs(&last.input, &look.shown.0)
-                {
-                    self.facts.missed_parallel.push(look.id);
-                }
-                self.last = Some(look);
-            }
-            // A prompt begins something new; what was looked at before has no bearing on it.
-            Step::Aside if matches!(event.kind, Kind::Prompt(_) | Kind::PlanApproval(_)) => {
-                (self.last, self.now) = (None, None);
-            }
-            Step::Ended { .. } | Step::Aside => {}
+    fn called(&mut self, _: &Event<'_>, call: &OpenCall) {
+        self.follow(call);
+        self.look(call);
+    }
+
+    #[inline]
+    fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+        let key = call.map(|call| call.key);
+        if let Some(look) = self.now.take_if(|look| key.is_some() && look.key == key) {
+            self.looked(look, outcome, status);
+        }
+    }
+
+    /// A prompt begins something new; what was looked at before has no bearing on it.
+    #[inline]
+    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+        if matches!(event.kind, Kind::Prompt(_) | Kind::PlanApproval(_)) {
+            (self.last, self.now) = (None, None);
         }
     }
 
@@ -148,7 +140,8 @@ impl Parallel {
         (self.last, self.now) = (None, None);
     }
 
-    fn called(&mut self, call: &OpenCall) {
+    /// Counts a call with those of its message.
+    fn follow(&mut self, call: &OpenCall) {
         if self.message == Some(call.message) {
             if self.calls.len() == 1 {
                 self.facts.parallel_calls.push(self.calls[0]);
@@ -163,7 +156,9 @@ impl Parallel {
         }
         self.calls.push(call.id);
         self.reads += u64::from(call.tool.only_reads());
+    }
 
+    fn look(&mut self, call: &OpenCall) {
         if !call.tool.only_reads() {
             (self.last, self.now) = (None, None);
         } else if self.calls.len() == 1 {
@@ -179,6 +174,23 @@ impl Parallel {
             // A batch is already parallel; only single calls are compared with the one before.
             (self.last, self.now) = (None, None);
         }
+    }
+
+    /// The read-only call under way has ended.
+    fn looked(&mut self, mut look: Look, outcome: &Outcome<'_>, status: Status) {
+        if status != Status::Ok {
+            self.last = None;
+            return;
+        }
+        look.shown = Shown::of(&outcome.body);
+        if let Some(last) = &self.last
+            && last.message != look.message
+            && !occurs(&look.input, &last.shown.0)
+            && !occurs(&last.input, &look.shown.0)
+        {
+            self.facts.missed_parallel.push(look.id);
+        }
+        self.last = Some(look);
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the people in front of the agent did: prompts, commands, interrupts.
 
-use super::calls::{KeyMap, KeySet, Step};
+use super::calls::{KeyMap, KeySet};
 use super::value::{Cited, facts};
-use super::{Fold, text_hash};
+use super::{Fold, Shared, text_hash};
 use crate::sessions::{Compaction, Event, EventId, Kind, PromptVia};
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ pub struct Prompts {
 impl Fold for Prompts {
     type Facts = PromptFacts;
 
-    fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
+    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
         let id = event.origin.id;
         let facts = &mut self.facts;
         match &event.kind {

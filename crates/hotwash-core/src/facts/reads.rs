@@ -1,9 +1,9 @@
 //! Files read, and read again.
 
-use super::calls::{KeyMap, Status, Step};
+use super::calls::{KeyMap, OpenCall, Status};
 use super::value::{Cited, Ratio, facts, ratio};
-use super::{Fold, text_hash};
-use crate::sessions::{Event, Kind, Tool};
+use super::{Fold, Shared, text_hash};
+use crate::sessions::{Event, Kind, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 
 /// A whole-file read of more lines than this is large.
@@ -66,12 +66,16 @@ struct File {
 impl Fold for Reads {
     type Facts = ReadFacts;
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
+    #[inline]
+    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
         if let Kind::Compaction(_) = event.kind {
             self.clock += 1;
             self.compacted = self.clock;
         }
-        let Step::Ended { call: Some(call), outcome, status: Status::Ok } = step else {
+    }
+
+    fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+        let Some(call) = call.filter(|_| status == Status::Ok) else {
             return;
         };
         self.clock += 1;

@@ -4,12 +4,12 @@
 //! signals still stand at the end shows when the runs are known: `settle.rs` drops those that were
 //! resolved.
 
-use super::calls::{Status, Step};
+use super::calls::{OpenCall, Status};
 use super::heard::{Ask, Heard, Reaction, heard};
 use super::speech::{Speech, speech, split_words};
 use super::value::{Cited, facts};
 use super::{Fold, Shared};
-use crate::sessions::{Event, EventId, Kind, Tool};
+use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
 use crate::words::{HEAD, each_run, head, head_len};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -184,24 +184,24 @@ struct Complaint {
 impl Fold for Signals {
     type Facts = SignalFacts;
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
-        self.shared(event, step, &Shared::default());
+    #[inline]
+    fn called(&mut self, _: &Event<'_>, call: &OpenCall) {
+        self.worked |= call.tool == Tool::Subagent;
     }
 
-    fn shared<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
-        let id = event.origin.id;
-        match step {
-            Step::Called(call) => self.worked |= call.tool == Tool::Subagent,
-            Step::Ended { call: Some(call), status: Status::Ok, .. } if call.tool.edits() => {
-                self.worked = true;
-                self.complaints.retain(|complaint| !complaint.correction);
-                self.complaints.iter_mut().for_each(|complaint| complaint.answered = true);
-            }
-            Step::Ended { call: Some(call), status: Status::Ok, .. } if call.tool == Tool::Shell => {
-                self.complaints.retain(|complaint| !complaint.correction);
-            }
-            _ => {}
+    #[inline]
+    fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, _: &Outcome<'_>, status: Status) {
+        let Some(call) = call.filter(|_| status == Status::Ok) else { return };
+        let edits = call.tool.edits();
+        self.worked |= edits;
+        if !self.complaints.is_empty() && (edits || call.tool == Tool::Shell) {
+            self.complaints.retain(|complaint| !complaint.correction);
+            self.complaints.iter_mut().for_each(|complaint| complaint.answered |= edits);
         }
+    }
+
+    fn said<'e>(&mut self, event: &Event<'e>, shared: &Shared<'e>) {
+        let id = event.origin.id;
         match &event.kind {
             Kind::Prompt(prompt) => {
                 self.turn += 1;
@@ -210,7 +210,7 @@ impl Fold for Signals {
                     let heard = heard(&speech);
                     (speech, heard)
                 });
-                self.said(id, speech, *heard, prompt.images > 0);
+                self.heard(id, speech, *heard, prompt.images > 0);
                 if self.words.len() < LANGUAGE_BYTES {
                     let words = prompt.words;
                     let end = (0..=words.len().min(LANGUAGE_SAMPLE)).rev().find(|end| words.is_char_boundary(*end));
@@ -255,7 +255,7 @@ impl Fold for Signals {
 }
 
 impl Signals {
-    fn said(&mut self, id: EventId, speech: &Speech<'_>, heard: Heard, pictures: bool) {
+    fn heard(&mut self, id: EventId, speech: &Speech<'_>, heard: Heard, pictures: bool) {
         let Heard { ask, symptom, reaction, acknowledged, go_ahead, commit, tests_later, limits } = heard;
         let facts = &mut self.facts;
         if let Some(ask) = ask {

@@ -1,8 +1,8 @@
 //! Messages, tokens and what they cost.
 
-use super::Fold;
-use super::calls::{KeyMap, Step};
+use super::calls::KeyMap;
 use super::value::{Cited, FactValue, Form, facts, store};
+use super::{Fold, Shared};
 use crate::prices::{Picodollars, Prices, PricesOf};
 use crate::sessions::{ApiError, Event, EventId, Key, Kind, Message, Usage};
 use crate::text::Text;
@@ -175,10 +175,17 @@ impl Fold for TokenFold {
     type Facts = TokenFacts;
 
     #[inline]
-    fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
+    fn noted(&mut self, event: &Event<'_>) {
         match &event.kind {
             Kind::Message(message) => self.message(message, event.origin.sidechain),
             Kind::SubagentMessage(message) => self.subagent_message(message),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+        match &event.kind {
             Kind::ApiError(ApiError::Retry) => self.retried.push(event.origin.id),
             Kind::ApiError(ApiError::Final(_)) => self.gave_up.push(event.origin.id),
             _ => {}

@@ -1,9 +1,9 @@
 //! Tool calls: how many, how they ended, and which were the same thing tried again.
 
 use super::Fold;
-use super::calls::{OpenCall, Status, Step};
+use super::calls::{OpenCall, Status};
 use super::value::{Cited, Ratio, Tally, facts, ratio};
-use crate::sessions::{Event, Tool};
+use crate::sessions::{Event, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 
 facts! {
@@ -95,24 +95,7 @@ struct Failure {
 impl Fold for Tools {
     type Facts = ToolFacts;
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
-        match step {
-            Step::Called(call) => self.called(call),
-            Step::Ended { call, status, .. } => self.ended(event, *call, *status),
-            Step::Aside => {}
-        }
-    }
-
-    fn finish(&mut self) -> ToolFacts {
-        let mut facts = std::mem::take(&mut self.facts);
-        facts.calls_without_result = Cited(self.open.iter().map(|(_, id)| *id).collect());
-        facts.retry_free_share = ratio(facts.tool_calls - facts.retries.count(), facts.tool_calls);
-        facts
-    }
-}
-
-impl Tools {
-    fn called(&mut self, call: &OpenCall) {
+    fn called(&mut self, _: &Event<'_>, call: &OpenCall) {
         let facts = &mut self.facts;
         facts.tool_calls += 1;
         count(&mut facts.tool_calls_by_name, &call.name);
@@ -138,7 +121,7 @@ impl Tools {
         }
     }
 
-    fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, status: Status) {
+    fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, _: &Outcome<'_>, status: Status) {
         let id = event.origin.id;
         let facts = &mut self.facts;
         if let Some(call) = call
@@ -174,6 +157,13 @@ impl Tools {
                 }
             }
         }
+    }
+
+    fn finish(&mut self) -> ToolFacts {
+        let mut facts = std::mem::take(&mut self.facts);
+        facts.calls_without_result = Cited(self.open.iter().map(|(_, id)| *id).collect());
+        facts.retry_free_share = ratio(facts.tool_calls - facts.retries.count(), facts.tool_calls);
+        facts
     }
 }
 

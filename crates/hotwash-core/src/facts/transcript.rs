@@ -1,8 +1,7 @@
 //! The transcript itself: who recorded it, where and when, and the words that name it.
 
-use super::Fold;
-use super::calls::Step;
 use super::value::facts;
+use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Key, Kind, Origin, PlaceHash, Timestamp};
 use crate::text::{Recorded, Text};
 use serde::{Deserialize, Serialize};
@@ -95,15 +94,48 @@ impl Fold for Transcript {
     type Facts = TranscriptFacts;
 
     #[inline]
-    fn event(&mut self, event: &Event<'_>, _: &Step<'_>) {
+    fn event(&mut self, event: &Event<'_>) {
         let origin = event.origin;
         // Two records glued on one line share the line, not the id.
         if self.last_record != Some((origin.id, origin.key)) {
             self.last_record = Some((origin.id, origin.key));
             self.envelope(origin);
         }
+    }
+
+    #[inline]
+    fn noted(&mut self, event: &Event<'_>) {
         if !matches!(event.kind, Kind::Message(_) | Kind::SubagentMessage(_) | Kind::Activity) {
-            self.told(event);
+            self.named(event);
+        }
+    }
+
+    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+        let origin = event.origin;
+        match &event.kind {
+            Kind::Prompt(prompt) => {
+                let words = kept(prompt.words);
+                self.prompts.extend(origin.key);
+                if self.first_prompt.is_none() {
+                    self.first_prompt = Some((origin.id, origin.key));
+                    self.prompted = origin.at;
+                    self.words.first_prompt = Some(words.clone());
+                }
+                self.words.last_prompt = Some(words);
+            }
+            Kind::PlanApproval(body) if self.first_prompt.is_none() => {
+                self.first_prompt = Some((origin.id, origin.key));
+                self.prompted = origin.at;
+                self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)));
+            }
+            Kind::Says(text) if !origin.sidechain => {
+                // Each answer may be the last: the same room is written again and again.
+                let words = text.beginning(WORDS_KEPT);
+                if !words.is_blank() {
+                    self.last_answer.get_or_insert_default().set(words);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -153,33 +185,11 @@ impl Transcript {
         Some(at)
     }
 
-    fn told(&mut self, event: &Event<'_>) {
-        let origin = event.origin;
+    /// What the client says of the transcript.
+    fn named(&mut self, event: &Event<'_>) {
         match &event.kind {
-            Kind::Prompt(prompt) => {
-                let words = kept(prompt.words);
-                self.prompts.extend(origin.key);
-                if self.first_prompt.is_none() {
-                    self.first_prompt = Some((origin.id, origin.key));
-                    self.prompted = origin.at;
-                    self.words.first_prompt = Some(words.clone());
-                }
-                self.words.last_prompt = Some(words);
-            }
-            Kind::PlanApproval(body) if self.first_prompt.is_none() => {
-                self.first_prompt = Some((origin.id, origin.key));
-                self.prompted = origin.at;
-                self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)));
-            }
-            Kind::ClientText(body) if origin.sidechain && self.words.task.is_none() => {
+            Kind::ClientText(body) if event.origin.sidechain && self.words.task.is_none() => {
                 self.words.task = Some(kept(&body.head(WORDS_KEPT)));
-            }
-            Kind::Says(text) if !origin.sidechain => {
-                // Each answer may be the last: the same room is written again and again.
-                let words = text.beginning(WORDS_KEPT);
-                if !words.is_blank() {
-                    self.last_answer.get_or_insert_default().set(words);
-                }
             }
             Kind::Title { text, by_person } if *by_person || !self.titled_by_person => {
                 self.titled_by_person = *by_person;

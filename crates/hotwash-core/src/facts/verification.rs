@@ -1,11 +1,11 @@
 //! The shell: file work done there, commits, test, build and linter runs, and whether what was claimed was checked.
 
-use super::calls::{OpenCall, Status, Step};
+use super::calls::{OpenCall, Status};
 use super::claims::{self, Claim, LastWords};
 use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
 use super::{Fold, Shared};
-use crate::sessions::{Event, EventId, Kind, Tool};
+use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
 use crate::shell::{self, Exit, Run, RunKind, RunResult};
 use crate::text::{Body, Recorded};
 use serde::{Deserialize, Serialize};
@@ -153,34 +153,53 @@ enum State {
 impl Fold for Verification {
     type Facts = VerificationFacts;
 
-    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
-        self.shared(event, step, &Shared::default());
-    }
-
-    fn shared<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
-        match step {
-            Step::Called(call) => self.called(call),
-            Step::Ended { call: Some(call), outcome, status: status @ (Status::Ok | Status::Failed) } => {
-                if call.tool == Tool::Shell {
-                    self.ran(call, &outcome.body, *status);
-                } else if *status == Status::Ok && call.tool.edits() && is_source(&call.path) {
-                    self.edited_source = true;
-                    self.state = State::Unchecked;
+    fn called(&mut self, _: &Event<'_>, call: &OpenCall) {
+        let facts = &mut self.facts;
+        match call.tool {
+            Tool::Shell => {
+                facts.bash_calls += 1;
+                if call.command.file_operation {
+                    facts.bash_file_ops.push(call.id);
+                    facts.file_operations += 1;
+                }
+                if call.command.loads_skill {
+                    facts.skills_by_shell.push(call.id);
                 }
             }
-            Step::Ended { .. } => {}
-            Step::Aside => match &event.kind {
-                Kind::Says(text) if !event.origin.sidechain => {
-                    let tail = text.ending(claims::CLOSING_BYTES);
-                    if !tail.is_blank() {
-                        let (id, words) = self.closing.get_or_insert_default();
-                        *id = event.origin.id;
-                        words.set(tail);
-                    }
+            Tool::Read | Tool::Search | Tool::ListFiles => facts.file_operations += 1,
+            Tool::Edit | Tool::Write | Tool::NotebookEdit => {
+                facts.file_operations += 1;
+                facts.mutating_calls += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+        match (call, status) {
+            (Some(call), Status::Ok | Status::Failed) if call.tool == Tool::Shell => {
+                self.ran(call, &outcome.body, status);
+            }
+            (Some(call), Status::Ok) if call.tool.edits() && is_source(&call.path) => {
+                self.edited_source = true;
+                self.state = State::Unchecked;
+            }
+            _ => {}
+        }
+    }
+
+    fn said<'e>(&mut self, event: &Event<'e>, shared: &Shared<'e>) {
+        match &event.kind {
+            Kind::Says(text) if !event.origin.sidechain => {
+                let tail = text.ending(claims::CLOSING_BYTES);
+                if !tail.is_blank() {
+                    let (id, words) = self.closing.get_or_insert_default();
+                    *id = event.origin.id;
+                    words.set(tail);
                 }
-                Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(shared),
-                _ => {}
-            },
+            }
+            Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(shared),
+            _ => {}
         }
     }
 
@@ -202,29 +221,6 @@ impl Verification {
             facts.claimed(id, backed);
         }
         facts
-    }
-
-    fn called(&mut self, call: &OpenCall) {
-        let facts = &mut self.facts;
-        match call.tool {
-            Tool::Shell => {
-                facts.bash_calls += 1;
-                if call.command.file_operation {
-                    facts.bash_file_ops.push(call.id);
-                    facts.file_operations += 1;
-                }
-                if call.command.loads_skill {
-                    facts.skills_by_shell.push(call.id);
-                }
-            }
-            Tool::Read | Tool::Edit | Tool::Write | Tool::NotebookEdit | Tool::Search | Tool::ListFiles => {
-                facts.file_operations += 1;
-            }
-            _ => {}
-        }
-        if call.tool.edits() {
-            facts.mutating_calls += 1;
-        }
     }
 
     fn ran(&mut self, call: &OpenCall, output: &Body<'_>, status: Status) {
