@@ -262,7 +262,7 @@ fn asked(words: &str, cues: &[Cue], hands_off: bool) -> (Option<Ask>, bool) {
             continue;
         }
         taken = Some(cue.start);
-        decided &= !sentence_ends(words, seen, cue.start);
+        decided = decided && !sentence_ends(words, seen, cue.start);
         seen = cue.start;
         match cue.manner {
             Manner::Void => hidden = cue.end,

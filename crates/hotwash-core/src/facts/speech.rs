@@ -4,8 +4,10 @@
 //! paste is taken out, at the beginning and at the end, where people say what they want. That something was pasted is
 //! kept: it is context, and a pasted error is a report.
 
+use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 use wide::u8x16;
 
 /// How much of a prompt's beginning is looked at, and how much of its end.
@@ -218,12 +220,14 @@ fn reads_like_words(line: &str) -> bool {
         return false;
     }
     let line = line.trim();
-    let (mut letters, mut signs) = (0u32, 0u32);
-    for c in line.chars().take(LOOK_CHARS) {
-        let (letter, sign) = KINDS.get(c as usize).copied().unwrap_or_else(|| (c.is_alphabetic(), false));
-        letters += u32::from(letter);
-        signs += u32::from(sign);
-    }
+    let look = line.as_bytes().get(..LOOK_CHARS).unwrap_or(line.as_bytes());
+    let kinds: u32 = if look.is_ascii() {
+        look.iter().map(|byte| KINDS[usize::from(byte % 128)]).sum()
+    } else {
+        let kind = |c: char| KINDS.get(c as usize).copied().unwrap_or_else(|| u32::from(c.is_alphabetic()) * LETTER);
+        line.chars().take(LOOK_CHARS).map(kind).sum()
+    };
+    let (letters, signs) = (kinds % SIGN, kinds / SIGN);
     signs <= 1 || signs * 8 <= letters
 }
 
@@ -233,17 +237,23 @@ const LOOK_CHARS: usize = 160;
 /// Signs that code is full of.
 const SIGNS: &str = "{}()=;<>[]|\\/_:\"";
 
-/// Whether an ASCII character is a letter or a space, and whether it is one of those signs.
-static KINDS: [(bool, bool); 128] = {
-    let mut kinds = [(false, false); 128];
+/// How letters and signs count: both are added up in one number.
+const LETTER: u32 = 1;
+const SIGN: u32 = 1 << 16;
+
+/// Whether an ASCII character is a letter or a space, or one of those signs.
+static KINDS: [u32; 128] = {
+    let mut kinds = [0; 128];
     let mut byte = 0;
     while byte < kinds.len() {
-        kinds[byte].0 = (byte as u8).is_ascii_alphabetic() || byte as u8 == b' ';
+        if (byte as u8).is_ascii_alphabetic() || byte as u8 == b' ' {
+            kinds[byte] = LETTER;
+        }
         byte += 1;
     }
     let mut at = 0;
     while at < SIGNS.len() {
-        kinds[SIGNS.as_bytes()[at] as usize].1 = true;
+        kinds[SIGNS.as_bytes()[at] as usize] = SIGN;
         at += 1;
     }
     kinds
@@ -251,23 +261,14 @@ static KINDS: [(bool, bool); 128] = {
 
 /// Notes a line of a paste that says that something failed.
 fn note_error(line: &str, speech: &mut Speech<'_>) {
+    static MARKS: LazyLock<[Finder<'static>; 8]> = LazyLock::new(|| {
+        ["Traceback (most recent", "panicked at", "--- FAIL", "FAILED", "Error: ", "error: ", "panic: ", "Exception"]
+            .map(Finder::new)
+    });
     if speech.pasted_error {
         return;
     }
-    let says = |mark: &&str| line.contains(*mark);
-    speech.pasted_error = is_error_line(line)
-        || [
-            "Traceback (most recent",
-            "panicked at",
-            "--- FAIL",
-            "FAILED",
-            "Error: ",
-            "error: ",
-            "panic: ",
-            "Exception",
-        ]
-        .iter()
-        .any(says);
+    speech.pasted_error = is_error_line(line) || MARKS.iter().any(|mark| mark.find(line.as_bytes()).is_some());
 }
 
 /// The words between white space: [`str::split_whitespace`] for texts that are ASCII for the most part.
