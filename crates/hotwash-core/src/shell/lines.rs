@@ -261,6 +261,8 @@ pub(super) struct Glance<'o> {
     holds: Holds,
     /// The places of the words of which a line that counts something has one.
     counted: Vec<Peekable<FindIter<'o, 'static>>>,
+    /// Before this place of the output stands none of them that is still to come.
+    next: usize,
 }
 
 /// Of these each line that counts tests has one: failed, passing, Errors. Linters have [`PROBLEMS`].
@@ -287,18 +289,22 @@ impl<'o> Glance<'o> {
                 (&LINTS, LINTS.inside(output, counts), counted)
             }
         };
-        Glance { kind, phrases, holds: Holds { phrases: holds, counts: false }, counted }
+        Glance { kind, phrases, holds: Holds { phrases: holds, counts: false }, counted, next: 0 }
     }
 
     /// What the bare line at this place of the output may hold, or nothing where it says nothing. Lines are asked for in
     /// order.
     pub(super) fn at(&mut self, line: &str, place: Range<usize>) -> Option<Holds> {
         let mut holds = self.holds;
-        for places in &mut self.counted {
-            while places.peek().is_some_and(|at| *at < place.start) {
-                places.next();
+        if self.next < place.end {
+            self.next = usize::MAX;
+            for places in &mut self.counted {
+                while places.peek().is_some_and(|at| *at < place.start) {
+                    places.next();
+                }
+                self.next = self.next.min(places.peek().copied().unwrap_or(usize::MAX));
             }
-            holds.counts |= places.peek().is_some_and(|at| *at < place.end);
+            holds.counts = self.next < place.end;
         }
         (holds.phrases || holds.counts || self.may_say(line)).then_some(holds)
     }
@@ -469,10 +475,11 @@ fn labelled(line: &str) -> impl Iterator<Item = (&str, u64)> {
 
 /// `path:line:column: message`, as compilers and linters point at what they reject; warnings and notes are let be.
 fn has_position(line: &str) -> bool {
-    let path = line.bytes().position(|byte| matches!(byte, b' ' | b':'));
-    if path.is_none_or(|end| line.as_bytes()[end] == b' ') {
+    // Most lines begin with a word, or with one and a colon that no number follows.
+    let path = memchr::memchr2(b' ', b':', line.as_bytes());
+    let Some([b':', b'0'..=b'9', ..]) = path.and_then(|end| line.as_bytes().get(end..)) else {
         return false;
-    }
+    };
     let mut parts = line.splitn(4, ':');
     let (Some(path), Some(row), Some(column), Some(message)) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
@@ -515,6 +522,18 @@ mod tests {
     ];
 
     proptest! {
+        #[test]
+        fn words_that_count_are_seen_in_their_lines(lines in proptest::collection::vec("(ail|ass|rror|x| ){0,4}", 0..9)) {
+            let output = lines.join("\n");
+            let mut glance = Glance::of(RunKind::Test, &output);
+            let mut from = 0;
+            for line in &lines {
+                let holds = glance.at(line, from..from + line.len());
+                from += line.len() + 1;
+                prop_assert_eq!(holds.is_some_and(|holds| holds.counts), contains(line, COUNTED.words), "{:?}", lines);
+            }
+        }
+
         #[test]
         fn a_glance_is_never_wrong(parts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6)) {
             let phrases = [&TESTS, &BUILDS, &LINTS].into_iter().flat_map(|phrases| {
