@@ -3,17 +3,19 @@
 //! A call is counted once however often it is recorded, and its result is the first one recorded, wherever it stands:
 //! some transcripts hold the result before the call.
 
+use super::text_hash;
 use super::verification::Results;
 use crate::rework::Lines;
 use crate::sessions::{Call, EventId, Key, Kind, Outcome, Timestamp, Tool};
 use crate::sessions::{Event, Origin};
 use crate::shell;
 use crate::text::Text;
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::OnceLock;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::{LazyLock, OnceLock};
 
 /// Inputs are kept to this length for comparing calls with each other.
 const INPUT_KEPT: usize = 1000;
@@ -26,6 +28,18 @@ const SPARE_BYTES: usize = 16 * 1024;
 pub type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<Passthrough>>;
 /// A set of hashes.
 pub type KeySet<K> = HashSet<K, BuildHasherDefault<Passthrough>>;
+
+/// Room for the calls, messages and files of most sessions. A map that grows step by step moves all it holds each time.
+pub(super) const USUAL_CALLS: usize = 28;
+pub(super) const USUAL_FILES: usize = 14;
+
+/// Gives a map room where it has none yet.
+pub(super) fn roomy<K: Eq + Hash, V>(map: &mut KeyMap<K, V>, room: usize) -> &mut KeyMap<K, V> {
+    if map.capacity() == 0 {
+        map.reserve(room);
+    }
+    map
+}
 
 /// Takes the last 64-bit number of a key as its hash.
 #[derive(Clone, Copy, Default)]
@@ -76,6 +90,8 @@ pub struct OpenCall {
     /// The lines of its change, as above.
     #[serde(skip)]
     pub(super) lines: OnceLock<Lines>,
+    #[serde(skip)]
+    path_hash: OnceLock<u64>,
 }
 
 impl OpenCall {
@@ -96,28 +112,40 @@ impl OpenCall {
             at: None,
             results: OnceLock::new(),
             lines: OnceLock::new(),
+            path_hash: OnceLock::new(),
         }
+    }
+
+    /// The hash by which its path is compared with others: worked out once for all who ask.
+    pub(crate) fn path_hash(&self) -> u64 {
+        *self.path_hash.get_or_init(|| text_hash(&self.path))
     }
 
     /// Becomes another call, in the room of the one that it was.
     fn becomes(&mut self, origin: &Origin<'_>, call: &Call<'_>) {
-        let OpenCall { id, key, message, tool, name, path, command, pattern, which, range, input, at, results, lines } =
-            self;
+        let OpenCall { id, key, message, tool, name, path, command, pattern, which, range, input, at, .. } = self;
         (*id, *at) = (origin.id, origin.at);
         (*key, *message, *tool) = (call.key, call.message, call.tool);
         set(name, call.name);
         set_path(path, origin, call);
         match call.tool {
             Tool::Shell => command.becomes(&call.input.command.to_str()),
-            _ => command.becomes(""),
+            _ => command.clear(),
         }
         set(pattern, call.input.pattern);
         set(which, call.input.which);
         *range = (call.input.offset, call.input.limit);
         input.clear();
         input.extend_from_slice(&call.input.whole[..call.input.whole.len().min(INPUT_KEPT)]);
-        // Nothing has come of it yet.
-        (*results, *lines) = (OnceLock::new(), OnceLock::new());
+        self.forget();
+        if call.tool.touches() {
+            self.path_hash = text_hash(&self.path).into();
+        }
+    }
+
+    /// Lets go of what was worked out of it, which may be much larger than the call.
+    fn forget(&mut self) {
+        (self.results, self.lines, self.path_hash) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
     }
 
     fn room(&self) -> usize {
@@ -159,17 +187,19 @@ pub enum Status {
 
 impl Status {
     fn of(outcome: &Outcome<'_>) -> Status {
+        static REJECTED: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| {
+            ["The user doesn't want to proceed", "The user doesn't want to take this action"].map(Finder::new)
+        });
+        static ECHO: LazyLock<[Finder<'static>; 2]> =
+            LazyLock::new(|| ["Sibling tool call errored", "Cancelled: parallel tool call"].map(Finder::new));
         if !outcome.error {
             return Status::Ok;
         }
         let words = outcome.body.head(600);
-        let says = |phrase: &str| words.contains(phrase);
-        if says("The user doesn't want to proceed")
-            || says("The user doesn't want to take this action")
-            || words.starts_with("[Request interrupted by user")
-        {
+        let says = |phrases: &[Finder<'_>]| phrases.iter().any(|phrase| phrase.find(words.as_bytes()).is_some());
+        if words.starts_with("[Request interrupted by user") || says(&*REJECTED) {
             Status::Rejected
-        } else if says("Sibling tool call errored") || says("Cancelled: parallel tool call") {
+        } else if says(&*ECHO) {
             Status::Echo
         } else {
             Status::Failed
@@ -232,7 +262,7 @@ impl Calls {
                 } else {
                     State::Open(open)
                 };
-                self.states.insert(call.key, state);
+                roomy(&mut self.states, USUAL_CALLS).insert(call.key, state);
             }
             Kind::Outcome(outcome) => {
                 let status = Status::of(outcome);
@@ -261,8 +291,7 @@ impl Calls {
 
     /// Keeps the room of a call that has ended, unless there is enough of it.
     fn spare(&mut self, mut call: Box<OpenCall>) {
-        // What was worked out of it may be much larger than the call.
-        (call.results, call.lines) = (OnceLock::new(), OnceLock::new());
+        call.forget();
         if self.spare.len() < SPARE_CALLS && call.room() <= SPARE_BYTES {
             self.spare.push(call);
         }

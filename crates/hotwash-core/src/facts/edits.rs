@@ -1,11 +1,13 @@
 //! Files changed: how much, with or without looking first, and back and forth.
 
-use super::calls::{KeyMap, OpenCall, Status};
+use super::calls::{KeyMap, OpenCall, Status, USUAL_FILES, roomy};
 use super::value::{Cited, facts};
 use super::{Fold, Shared, text_hash};
 use crate::rework::{Changes, Fingerprint, Lines};
 use crate::sessions::{Event, EventId, Outcome, Tool};
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 facts! {
     /// Files changed.
@@ -91,8 +93,9 @@ impl Fold for Edits {
     }
 
     fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+        static REFUSED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("File has not been read yet"));
         self.changes.works_in(event.origin.cwd);
-        if status == Status::Failed && outcome.body.head(400).contains("File has not been read yet") {
+        if status == Status::Failed && REFUSED.find(outcome.body.head(400).as_bytes()).is_some() {
             self.facts.edits_refused_unread.push(event.origin.id);
         }
         match call {
@@ -101,7 +104,7 @@ impl Fold for Edits {
                 self.changes.ran(&call.command.text, event.origin.cwd, output, call.id, event.origin.at);
             }
             _ if status != Status::Ok => {}
-            Some(call) if call.tool.edits() || call.tool == Tool::Read => self.touched(call, outcome, event),
+            Some(call) if call.tool.touches() => self.touched(call, outcome, event),
             _ => {
                 if let Some(change) = &outcome.change {
                     let path = change.path.to_str();
@@ -133,7 +136,7 @@ impl Edits {
     /// A file was read or changed.
     fn touched(&mut self, call: &OpenCall, outcome: &Outcome<'_>, event: &Event<'_>) {
         let facts = &mut self.facts;
-        let file = self.files.entry(text_hash(&call.path)).or_default();
+        let file = roomy(&mut self.files, USUAL_FILES).entry(call.path_hash()).or_default();
         if !file.known {
             facts.files_touched += 1;
             if let Some(language) = language(&call.path) {
@@ -170,59 +173,65 @@ impl Edits {
     }
 }
 
-/// Of those that tell a language.
+/// Of those that tell something.
 const LONGEST_ENDING: usize = 6;
+
+/// The ending of a file's name in lower case, if it is one that may tell something.
+fn ending<'r>(path: &str, room: &'r mut [u8; LONGEST_ENDING]) -> Option<&'r [u8]> {
+    let name = name(path).as_bytes();
+    let ending = &name[memchr::memrchr(b'.', name)? + 1..];
+    let lower = room.get_mut(..ending.len())?;
+    lower.copy_from_slice(ending);
+    lower.make_ascii_lowercase();
+    Some(lower)
+}
 
 /// The language of a file by its ending.
 fn language(path: &str) -> Option<&'static str> {
-    let (_, ending) = name(path).rsplit_once('.')?;
-    let mut lower = [0; LONGEST_ENDING];
-    let lower = lower.get_mut(..ending.len())?;
-    lower.copy_from_slice(ending.as_bytes());
-    lower.make_ascii_lowercase();
-    Some(match std::str::from_utf8(lower).ok()? {
-        "rs" => "Rust",
-        "go" => "Go",
-        "py" | "pyi" | "ipynb" => "Python",
-        "ts" | "tsx" | "mts" | "cts" => "TypeScript",
-        "js" | "jsx" | "mjs" | "cjs" => "JavaScript",
-        "java" => "Java",
-        "kt" | "kts" => "Kotlin",
-        "swift" => "Swift",
-        "c" | "h" => "C",
-        "cc" | "cpp" | "cxx" | "hpp" | "hh" => "C++",
-        "cs" => "C#",
-        "rb" => "Ruby",
-        "php" => "PHP",
-        "ex" | "exs" => "Elixir",
-        "scala" => "Scala",
-        "hs" => "Haskell",
-        "lua" => "Lua",
-        "zig" => "Zig",
-        "dart" => "Dart",
-        "sh" | "bash" | "zsh" => "Shell",
-        "sql" => "SQL",
-        "html" | "htm" => "HTML",
-        "css" | "scss" | "sass" | "less" => "CSS",
-        "vue" => "Vue",
-        "svelte" => "Svelte",
+    Some(match ending(path, &mut Default::default())? {
+        b"rs" => "Rust",
+        b"go" => "Go",
+        b"py" | b"pyi" | b"ipynb" => "Python",
+        b"ts" | b"tsx" | b"mts" | b"cts" => "TypeScript",
+        b"js" | b"jsx" | b"mjs" | b"cjs" => "JavaScript",
+        b"java" => "Java",
+        b"kt" | b"kts" => "Kotlin",
+        b"swift" => "Swift",
+        b"c" | b"h" => "C",
+        b"cc" | b"cpp" | b"cxx" | b"hpp" | b"hh" => "C++",
+        b"cs" => "C#",
+        b"rb" => "Ruby",
+        b"php" => "PHP",
+        b"ex" | b"exs" => "Elixir",
+        b"scala" => "Scala",
+        b"hs" => "Haskell",
+        b"lua" => "Lua",
+        b"zig" => "Zig",
+        b"dart" => "Dart",
+        b"sh" | b"bash" | b"zsh" => "Shell",
+        b"sql" => "SQL",
+        b"html" | b"htm" => "HTML",
+        b"css" | b"scss" | b"sass" | b"less" => "CSS",
+        b"vue" => "Vue",
+        b"svelte" => "Svelte",
         _ => return None,
     })
 }
 
 /// Whether a change to this file is a change to the program rather than to its prose.
 pub fn is_source(path: &str) -> bool {
-    const PROSE: [&[u8]; 9] = [b".md", b".mdx", b".txt", b".rst", b".adoc", b".log", b".csv", b".svg", b".png"];
     let name = name(path).as_bytes();
-    let ends =
-        |ending: &[u8]| name.len().checked_sub(ending.len()).is_some_and(|at| name[at..].eq_ignore_ascii_case(ending));
     let begins = |word: &[u8]| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
-    !PROSE.iter().any(|ending| ends(ending)) && !begins(b"license") && !begins(b"changelog")
+    let prose = matches!(
+        ending(path, &mut Default::default()),
+        Some(b"md" | b"mdx" | b"txt" | b"rst" | b"adoc" | b"log" | b"csv" | b"svg" | b"png")
+    );
+    !prose && !begins(b"license") && !begins(b"changelog")
 }
 
 /// The last part of a path.
 fn name(path: &str) -> &str {
-    let folder = path.bytes().rposition(|byte| matches!(byte, b'/' | b'\\'));
+    let folder = memchr::memrchr2(b'/', b'\\', path.as_bytes());
     folder.and_then(|at| path.get(at + 1..)).unwrap_or(path)
 }
 
@@ -248,6 +257,26 @@ mod tests {
         assert_eq!((edits.files_edited, edits.files_created, edits.files_touched), (2, 1, 2));
         assert_eq!(edits.read_before_edit, Some(true));
         assert_eq!(edits.programming_languages, ["Rust"]);
+    }
+
+    #[test]
+    fn prose_is_no_source() {
+        for (path, source) in [
+            ("/a/lib.rs", true),
+            ("Makefile", true),
+            ("md", true),
+            ("a.md/b", true),
+            ("c:\\docs.txt\\x.go", true),
+            ("a.markdown", true),
+            ("README.md", false),
+            ("/a/Notes.RST", false),
+            ("a.rs.txt", false),
+            (".adoc", false),
+            ("LICENSE", false),
+            ("ChangeLog.rs", false),
+        ] {
+            assert_eq!(super::is_source(path), source, "{path}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::calls::{KeyMap, OpenCall, Status};
 use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, facts, store};
-use super::{Fold, Shared, text_hash};
+use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
 use crate::shell;
 use memchr::memmem::Finder;
@@ -141,9 +141,11 @@ impl Goal {
     fn edited(&mut self, call: &OpenCall) {
         self.changed = true;
         self.crash = None;
-        self.edits.entry(text_hash(&call.path)).or_default().push(call.id);
+        self.edits.entry(call.path_hash()).or_default().push(call.id);
         if is_source(&call.path) {
-            self.facts.last_source_edit = Cited(vec![call.id]);
+            let Cited(last) = &mut self.facts.last_source_edit;
+            last.clear();
+            last.push(call.id);
         }
     }
 

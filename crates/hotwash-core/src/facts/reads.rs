@@ -1,8 +1,8 @@
 //! Files read, and read again.
 
-use super::calls::{KeyMap, OpenCall, Status};
+use super::calls::{KeyMap, OpenCall, Status, USUAL_FILES, roomy};
 use super::value::{Cited, Ratio, facts, ratio};
-use super::{Fold, Shared, text_hash};
+use super::{Fold, Shared};
 use crate::sessions::{Event, Kind, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 
@@ -79,10 +79,12 @@ impl Fold for Reads {
             return;
         };
         self.clock += 1;
-        if call.tool.edits() {
-            self.files.entry(text_hash(&call.path)).or_default().changed = self.clock;
+        if !call.tool.touches() {
+            return;
         }
+        let file = roomy(&mut self.files, USUAL_FILES).entry(call.path_hash()).or_default();
         if call.tool != Tool::Read {
+            file.changed = self.clock;
             return;
         }
         let facts = &mut self.facts;
@@ -90,7 +92,6 @@ impl Fold for Reads {
         if call.range == (None, None) && outcome.lines_read.is_some_and(|lines| lines > LARGE_LINES) {
             facts.large_reads.push(call.id);
         }
-        let file = self.files.entry(text_hash(&call.path)).or_default();
         if file.ranges.is_empty() {
             facts.unique_files_read += 1;
         } else {

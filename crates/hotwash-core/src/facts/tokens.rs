@@ -1,6 +1,6 @@
 //! Messages, tokens and what they cost.
 
-use super::calls::KeyMap;
+use super::calls::{KeyMap, USUAL_CALLS, roomy};
 use super::value::{Cited, FactValue, Form, facts, store};
 use super::{Fold, Shared};
 use crate::prices::{Picodollars, Prices, PricesOf};
@@ -218,7 +218,7 @@ impl Fold for TokenFold {
 impl TokenFold {
     fn message(&mut self, message: &Message<'_>, sidechain: bool) {
         let Some(model) = self.model(message.model) else { return };
-        self.messages.insert(message.key, (model, message.usage));
+        roomy(&mut self.messages, USUAL_CALLS).insert(message.key, (model, message.usage));
         if !sidechain {
             self.peak_context = self.peak_context.max(message.usage.context());
         }

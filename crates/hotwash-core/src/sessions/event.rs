@@ -344,6 +344,11 @@ impl Tool {
         matches!(self, Tool::Edit | Tool::Write | Tool::NotebookEdit)
     }
 
+    /// Reads or changes a file.
+    pub fn touches(self) -> bool {
+        self.edits() || self == Tool::Read
+    }
+
     /// Only looks; several at once cannot get into each other's way.
     pub fn only_reads(self) -> bool {
         matches!(self, Tool::Read | Tool::Search | Tool::ListFiles | Tool::WebFetch | Tool::WebSearch)

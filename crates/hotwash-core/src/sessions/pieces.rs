@@ -11,7 +11,7 @@
 
 use super::joining::{GAP_MS, is_enough};
 use super::topic::{Known, Question, TopicJudge, Vocabulary};
-use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp, Tool};
+use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp};
 use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
 use crate::facts::{Identity, Ledger, Shared, text_hash};
 use crate::shell::{self, Commit};
@@ -266,7 +266,7 @@ impl Part {
 
 /// The file that a call reads or edits, hashed.
 fn touches(call: &OpenCall) -> Option<u64> {
-    (call.tool.edits() || call.tool == Tool::Read).then(|| text_hash(&call.path))
+    call.tool.touches().then(|| call.path_hash())
 }
 
 fn folder_and_name(path: &str) -> (&str, &str) {

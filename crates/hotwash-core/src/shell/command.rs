@@ -60,6 +60,14 @@ impl Command {
         });
     }
 
+    /// Becomes no command at all, which is what an empty text comes to.
+    pub(crate) fn clear(&mut self) {
+        let Command { text, file_operation, loads_skill, commits, mutates_files, runs } = self;
+        text.clear();
+        runs.clear();
+        (*file_operation, *loads_skill, *commits, *mutates_files) = (false, false, false, false);
+    }
+
     fn takes_in(&mut self, text: &str) {
         let segments = segments(text);
         self.runs.clear();
