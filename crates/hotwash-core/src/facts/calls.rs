@@ -3,6 +3,7 @@
 //! A call is counted once however often it is recorded, and its result is the first one recorded, wherever it stands:
 //! some transcripts hold the result before the call.
 
+use super::parallel::Shown;
 use super::text_hash;
 use super::verification::Results;
 use crate::rework::Lines;
@@ -90,6 +91,9 @@ pub struct OpenCall {
     /// The lines of its change, as above.
     #[serde(skip)]
     pub(super) lines: OnceLock<Lines>,
+    /// What it showed, as above.
+    #[serde(skip)]
+    pub(super) shown: OnceLock<Shown>,
     #[serde(skip)]
     path_hash: OnceLock<u64>,
 }
@@ -112,6 +116,7 @@ impl OpenCall {
             at: None,
             results: OnceLock::new(),
             lines: OnceLock::new(),
+            shown: OnceLock::new(),
             path_hash: OnceLock::new(),
         }
     }
@@ -145,7 +150,8 @@ impl OpenCall {
 
     /// Lets go of what was worked out of it, which may be much larger than the call.
     fn forget(&mut self) {
-        (self.results, self.lines, self.path_hash) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        (self.results, self.lines, self.shown) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        self.path_hash = OnceLock::new();
     }
 
     fn room(&self) -> usize {

@@ -5,8 +5,9 @@ use super::value::{Cited, Ratio, facts, ratio};
 use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Key, Kind, Outcome};
 use crate::text::Body;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// How much of a result is kept to look for the next call's input in it.
 const RESULT_KEPT: usize = 128 * 1024;
@@ -48,6 +49,9 @@ pub struct Parallel {
     last: Option<Look>,
     /// The read-only call under way that may turn out to have been independent of `last`.
     now: Option<Look>,
+    /// Room for the input of the next one.
+    #[serde(skip)]
+    room: String,
 }
 
 /// A read-only call and what it showed.
@@ -56,40 +60,60 @@ struct Look {
     id: EventId,
     key: Option<Key>,
     message: Option<Key>,
-    input: Box<str>,
+    input: String,
     shown: Shown,
 }
 
-/// What a call showed, its beginning. Each is looked at once or twice and gone with the next, so the same room is used
-/// again and again.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-struct Shown(Vec<u8>);
+/// What a call showed, its beginning: copied once for all ledgers that follow the call. Each is looked at once or twice
+/// and gone with the next, so the same room is used again and again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shown(Option<Arc<Vec<u8>>>);
 
 /// So many rooms are kept, of one size each.
 const ROOMS: usize = 4;
 
 thread_local! {
-    static ROOM: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    static ROOM: RefCell<Vec<Arc<Vec<u8>>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Shown {
     fn of(body: &Body<'_>) -> Shown {
-        let room = ROOM.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(RESULT_KEPT));
-        let mut shown = Shown(room);
-        for part in body.parts() {
-            let room = RESULT_KEPT - shown.0.len();
-            shown.0.extend_from_slice(&part.raw()[..part.raw().len().min(room)]);
+        let room = ROOM.with_borrow_mut(Vec::pop);
+        let mut room = room.unwrap_or_else(|| Arc::new(Vec::with_capacity(RESULT_KEPT)));
+        // Nobody else has it yet.
+        if let Some(bytes) = Arc::get_mut(&mut room) {
+            for part in body.parts() {
+                let room = RESULT_KEPT - bytes.len();
+                bytes.extend_from_slice(&part.raw()[..part.raw().len().min(room)]);
+            }
         }
-        shown
+        Shown(Some(room))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Serialize for Shown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.bytes().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Shown {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Shown(Some(Arc::new(Vec::deserialize(deserializer)?))))
     }
 }
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        let mut room = std::mem::take(&mut self.0);
-        if room.capacity() >= RESULT_KEPT {
-            room.clear();
+        let Some(mut room) = self.0.take() else { return };
+        if let Some(bytes) = Arc::get_mut(&mut room)
+            && bytes.capacity() >= RESULT_KEPT
+        {
+            bytes.clear();
             // Not where the thread is about to end.
             let _ = ROOM.try_with(|rooms| {
                 if let Ok(mut rooms) = rooms.try_borrow_mut()
@@ -112,9 +136,10 @@ impl Fold for Parallel {
 
     #[inline]
     fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
-        let key = call.map(|call| call.key);
-        if let Some(look) = self.now.take_if(|look| key.is_some() && look.key == key) {
-            self.looked(look, outcome, status);
+        if let Some(call) = call
+            && let Some(look) = self.now.take_if(|look| look.key == Some(call.key))
+        {
+            self.looked(look, call, outcome, status);
         }
     }
 
@@ -162,12 +187,14 @@ impl Parallel {
         if !call.tool.only_reads() {
             (self.last, self.now) = (None, None);
         } else if self.calls.len() == 1 {
-            let input = if call.path.is_empty() { &call.pattern } else { &call.path };
+            let mut input = std::mem::take(&mut self.room);
+            input.clear();
+            input.push_str(if call.path.is_empty() { &call.pattern } else { &call.path });
             self.now = Some(Look {
                 id: call.id,
                 key: Some(call.key),
                 message: Some(call.message),
-                input: input.as_str().into(),
+                input,
                 shown: Shown::default(),
             });
         } else {
@@ -177,20 +204,22 @@ impl Parallel {
     }
 
     /// The read-only call under way has ended.
-    fn looked(&mut self, mut look: Look, outcome: &Outcome<'_>, status: Status) {
+    fn looked(&mut self, mut look: Look, call: &OpenCall, outcome: &Outcome<'_>, status: Status) {
         if status != Status::Ok {
             self.last = None;
             return;
         }
-        look.shown = Shown::of(&outcome.body);
+        look.shown = call.shown.get_or_init(|| Shown::of(&outcome.body)).clone();
         if let Some(last) = &self.last
             && last.message != look.message
-            && !occurs(&look.input, &last.shown.0)
-            && !occurs(&last.input, &look.shown.0)
+            && !occurs(&look.input, last.shown.bytes())
+            && !occurs(&last.input, look.shown.bytes())
         {
             self.facts.missed_parallel.push(look.id);
         }
-        self.last = Some(look);
+        if let Some(before) = self.last.replace(look) {
+            self.room = before.input;
+        }
     }
 }
 
