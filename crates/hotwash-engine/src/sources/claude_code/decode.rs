@@ -169,6 +169,9 @@ fn user(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     let (texts, images, results) = match &record.message.content {
         Content::Blocks(blocks) => {
             let results = results(record, blocks, tell);
+            if results > 0 && results == blocks.iter().count() {
+                return;
+            }
             let images = blocks.iter().filter(|block| block.kind.is("image")).count() as u32;
             (text_blocks(&record.message.content), images, results)
         }
