@@ -31,8 +31,8 @@ pub type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<Passthrough>>;
 pub type KeySet<K> = HashSet<K, BuildHasherDefault<Passthrough>>;
 
 /// Room for the calls, messages and files of most sessions. A map that grows step by step moves all it holds each time.
-pub(super) const USUAL_CALLS: usize = 28;
-pub(super) const USUAL_FILES: usize = 14;
+pub(super) const USUAL_CALLS: usize = 56;
+pub(crate) const USUAL_FILES: usize = 14;
 
 /// Gives a map room where it has none yet.
 pub(super) fn roomy<K: Eq + Hash, V>(map: &mut KeyMap<K, V>, room: usize) -> &mut KeyMap<K, V> {

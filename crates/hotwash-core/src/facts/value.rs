@@ -57,8 +57,14 @@ impl Cited {
     pub fn count(&self) -> u64 {
         self.0.len() as u64
     }
+    /// Room for most lists at once, so that they need not grow.
+    const ROOM: usize = 16;
+
     /// One more.
     pub fn push(&mut self, event: EventId) {
+        if self.0.capacity() == 0 {
+            self.0.reserve(Self::ROOM);
+        }
         self.0.push(event);
     }
     /// Whether nothing was counted.
