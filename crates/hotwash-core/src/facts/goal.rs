@@ -151,7 +151,7 @@ impl Goal {
 
     /// Commands are looked at until the first that may have changed something: one is enough.
     fn ran(&mut self, call: &OpenCall) {
-        if self.unchanged() && !shell::read_only(&call.command.text) && call.command.runs.is_empty() {
+        if self.unchanged() && call.command.runs.is_empty() && !shell::read_only(&call.command.text) {
             self.may_change(call.id);
         }
     }
