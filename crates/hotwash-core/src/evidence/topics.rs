@@ -60,7 +60,7 @@ impl TopicJudge for Listener {
         false
     }
 
-    fn shift(&self, _: &Question<'_>) -> Option<u16> {
+    fn shift(&self, _: Question<'_>) -> Option<u16> {
         None
     }
 }

@@ -12,7 +12,7 @@
 use super::joining::{GAP_MS, is_enough};
 use super::topic::{Known, Question, TopicJudge, Vocabulary};
 use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp};
-use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
+use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step, USUAL_FILES};
 use crate::facts::{Identity, Ledger, Shared, text_hash};
 use crate::shell::{self, Commit};
 use crate::text::Text;
@@ -245,6 +245,9 @@ impl Part {
 
     fn touched(&mut self, call: &OpenCall) {
         let Some(file) = touches(call) else { return };
+        if self.touched.is_empty() {
+            self.touched.reserve(USUAL_FILES);
+        }
         if self.touched.insert(file) {
             let (folder, name) = folder_and_name(&call.path);
             self.folders.insert(text_hash(folder));
@@ -428,10 +431,9 @@ impl Cutter<'_> {
         if known == Known::Same || !topic.may_shift(prompt) {
             return;
         }
-        self.current.vocabulary.digest();
-        let answer = self.current.ledger.last_answer().unwrap_or_default();
-        let question = Question { vocabulary: &self.current.vocabulary, answer: &answer, prompt };
-        if let Some(shift) = topic.shift(&question) {
+        let Part { ledger, vocabulary, .. } = &mut *self.current;
+        let answer = || ledger.last_answer().unwrap_or_default();
+        if let Some(shift) = topic.shift(Question { vocabulary, answer: &answer, prompt }) {
             let after = Part::new(Opening::Topic { shift });
             *self.tentative = Some(Box::new(Tentative { before: self.current.clone(), after }));
         }

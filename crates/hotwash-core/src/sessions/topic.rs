@@ -68,26 +68,32 @@ impl Vocabulary {
         self.heard.push('\n');
     }
 
-    /// Looks at what was taken in since.
-    pub fn digest(&mut self) {
+    /// Whether it shares a word with some others. Looks no further at what was taken in since than to the first one: most
+    /// prompts go on with what the session began with.
+    fn shares(&mut self, others: &Stems) -> bool {
         let Vocabulary { words, heard } = self;
-        words.reserve(heard.len() / WORD_BYTES);
-        for text in heard.lines() {
+        let mut shared = others.iter().any(|word| words.contains(word));
+        let mut looked_at = 0;
+        while let Some(rest) = heard.get(looked_at..).filter(|rest| !rest.is_empty() && !shared) {
+            let text = rest.split_inclusive('\n').next().unwrap_or(rest);
+            words.reserve(text.len() / WORD_BYTES);
             for_each_word(text, |word| {
+                shared |= others.contains(&word);
                 words.insert(word);
             });
+            looked_at += text.len();
         }
-        heard.clear();
+        heard.drain(..looked_at);
+        shared
     }
 }
 
 /// What is asked: is the next prompt about something else?
-#[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// Words of the prompts so far and of the names of files touched.
-    pub vocabulary: &'a Vocabulary,
-    /// The agent's last answer.
-    pub answer: &'a str,
+    pub vocabulary: &'a mut Vocabulary,
+    /// The agent's last answer, for who asks for it.
+    pub answer: &'a dyn Fn() -> String,
     /// The next prompt.
     pub prompt: &'a str,
 }
@@ -118,7 +124,7 @@ pub trait TopicJudge {
     fn may_shift(&self, prompt: &str) -> bool;
 
     /// How much of a prompt is about something else, in thousandths; nothing where it is the same, or cannot be told.
-    fn shift(&self, question: &Question<'_>) -> Option<u16>;
+    fn shift(&self, question: Question<'_>) -> Option<u16>;
 }
 
 /// The judge that only counts words.
@@ -130,20 +136,17 @@ impl TopicJudge for ByWords {
         prompt.len() >= FEWEST_BYTES && !points_back(prompt)
     }
 
-    fn shift(&self, question: &Question<'_>) -> Option<u16> {
-        if question.vocabulary.words.len() < FEWEST_WORDS {
-            return None;
-        }
+    fn shift(&self, question: Question<'_>) -> Option<u16> {
+        let Question { vocabulary, answer, prompt } = question;
         let mut words = Stems::default();
-        for_each_word(question.prompt, |word| {
+        for_each_word(prompt, |word| {
             words.insert(word);
         });
-        let shared = words.iter().any(|word| question.vocabulary.words.contains(word));
-        if words.len() < FEWEST_WORDS || shared {
+        if words.len() < FEWEST_WORDS || vocabulary.shares(&words) || vocabulary.words.len() < FEWEST_WORDS {
             return None;
         }
         let mut answered = false;
-        for_each_word(question.answer, |word| answered |= words.contains(&word));
+        for_each_word(&answer(), |word| answered |= words.contains(&word));
         (!answered).then_some(1000)
     }
 }
@@ -167,7 +170,7 @@ impl TopicJudge for Decisions {
         ByWords.may_shift(prompt)
     }
 
-    fn shift(&self, question: &Question<'_>) -> Option<u16> {
+    fn shift(&self, question: Question<'_>) -> Option<u16> {
         ByWords.shift(question)
     }
 }
@@ -365,16 +368,20 @@ const SMALL_WORDS: &str = "
 mod tests {
     use super::*;
 
-    fn shift(before: &[&str], answer: &str, prompt: &str) -> Option<u16> {
+    fn vocabulary(texts: &[&str]) -> Vocabulary {
         let mut vocabulary = Vocabulary::default();
-        for text in before {
+        for text in texts {
             vocabulary.learn(text);
         }
-        vocabulary.digest();
-        if !ByWords.may_shift(prompt) {
-            return None;
-        }
-        ByWords.shift(&Question { vocabulary: &vocabulary, answer, prompt })
+        vocabulary
+    }
+
+    fn ask(vocabulary: &mut Vocabulary, answer: &str, prompt: &str) -> Option<u16> {
+        ByWords.shift(Question { vocabulary, answer: &|| answer.to_owned(), prompt })
+    }
+
+    fn shift(before: &[&str], answer: &str, prompt: &str) -> Option<u16> {
+        ByWords.may_shift(prompt).then(|| ask(&mut vocabulary(before), answer, prompt)).flatten()
     }
 
     #[test]
@@ -394,6 +401,26 @@ mod tests {
         ];
         for (prompt, expected) in cases {
             assert_eq!(shift(&before, "", prompt).is_some(), expected, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn an_earlier_question_changes_no_answer() {
+        let before = ["Please validate addresses in the login form", "login_form.tsx", "Explain the invoices table"];
+        let prompts = [
+            "Write another form component covering legacy exports sent monthly",
+            "Write a migration dropping legacy invoices from our database schema",
+            "Paint every garden fence purple tomorrow morning, thanks",
+            "Paint nothing",
+        ];
+        let wanted = prompts.map(|prompt| ask(&mut vocabulary(&before), "", prompt));
+        assert_eq!(wanted, [None, None, Some(1000), None]);
+        for first in prompts {
+            for (second, wanted) in prompts.iter().zip(wanted) {
+                let mut asked = vocabulary(&before);
+                ask(&mut asked, "", first);
+                assert_eq!(ask(&mut asked, "", second), wanted, "{second} after {first}");
+            }
         }
     }
 
