@@ -36,7 +36,7 @@ use std::time::{Duration, Instant};
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// How many pages may wait in the log until a commit empties it, which takes its time.
-const CHECKPOINT_PAGES: u32 = 2000;
+const CHECKPOINT_PAGES: u32 = 1000;
 
 /// How long another process that writes is waited for.
 const BUSY: Duration = Duration::from_secs(30);
@@ -124,7 +124,7 @@ impl Store {
         // usual size; those of a store that is there stay as they are. Nobody need look whether an origin is there: none
         // is ever removed.
         connection.execute_batch(
-            "PRAGMA page_size = 8192; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
+            "PRAGMA page_size = 16384; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
              PRAGMA cache_size = -4000; PRAGMA foreign_keys = OFF;",
         )?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
