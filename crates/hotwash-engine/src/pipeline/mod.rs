@@ -29,7 +29,7 @@ use hotwash_core::sessions::SessionId;
 use hotwash_core::sessions::topic::Decisions;
 use open::{still_begins_so, tail};
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -263,10 +263,29 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
 struct Ready {
     /// Sessions of several pieces, by their ids.
     joined: HashMap<SessionId, JoinedRows>,
-    /// Transcripts of which nothing was known before: they were read as a whole, and as if all in them were theirs.
-    /// Each has its mark in the store, which is another one if somebody has put it again since.
-    new: HashMap<String, i64>,
+    /// What transcripts were marked with in the store. One has another mark if somebody has put it again since.
+    marks: Vec<i64>,
+    /// Those of the transcripts that were known before.
+    known: HashSet<String>,
 }
+
+/// The transcripts that are to be settled.
+struct Unsettled {
+    /// Each has its mark in the store.
+    marks: BTreeMap<String, i64>,
+    ready: Ready,
+}
+
+impl Unsettled {
+    /// Whether nothing was known of a transcript before: it was read as a whole, and as if all in it were its own.
+    fn is_new(&self, path: &str) -> bool {
+        let is_ours = self.marks.get(path).is_some_and(|mark| self.ready.marks.contains(mark));
+        is_ours && !self.ready.known.contains(path)
+    }
+}
+
+/// Paths to be found again.
+type Paths<'a> = HashSet<&'a str, Xxh3DefaultBuilder>;
 
 /// What the store knows of a file.
 #[derive(Clone)]
@@ -279,19 +298,18 @@ enum Before {
 
 /// Finds out whose the events are that several transcripts hold, and which pieces belong together, where something that
 /// was put may have changed it.
-fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), StoreError> {
+fn settle(store: &mut Store, setup: &Setup<'_>, ready: Ready) -> Result<(), StoreError> {
     recut::read_again(store, setup)?;
-    let unsettled = store.unsettled()?;
-    if unsettled.is_empty() {
+    let unsettled = Unsettled { marks: store.unsettled()?, ready };
+    if unsettled.marks.is_empty() {
         return Ok(());
     }
-    ready.new.retain(|path, mark| unsettled.get(path) == Some(mark));
-    let others = settle_copies::settle_copies(store, setup, &unsettled, &ready)?;
-    let changed = unsettled.keys().chain(&others).map(String::as_str).collect();
+    let others = settle_copies::settle_copies(store, setup, &unsettled)?;
+    let changed: Paths<'_> = unsettled.marks.keys().chain(&others).map(String::as_str).collect();
     let holdings = store.holdings()?;
-    settle_joins::settle_joins(store, setup, &holdings, &changed, &others, &ready)?;
+    settle_joins::settle_joins(store, setup, &holdings, &changed, &others, &unsettled)?;
     settle_rework::settle_rework(store, setup.jobs, &holdings, &changed)?;
-    store.settled(&unsettled)
+    store.settled(&unsettled.marks)
 }
 
 /// Judges sessions that have no grade under the rubric or no outcome yet, from the facts that the store holds.
@@ -370,9 +388,10 @@ impl Batch {
             ingested.unarchived.push((archive.folder().display().to_string(), why));
         }
         self.archived.clear();
+        ready.marks.push(mark);
         for rows in self.rows.drain(..) {
-            if rows.is_new {
-                ready.new.insert(rows.file.path, mark);
+            if !rows.is_new {
+                ready.known.insert(rows.file.path);
             }
             ready.joined.extend(rows.joined.into_iter().map(|joined| (joined.session.id.clone(), joined)));
         }

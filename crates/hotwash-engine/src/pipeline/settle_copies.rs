@@ -2,14 +2,14 @@
 
 use super::entry::Read;
 use super::side_by_side::side_by_side;
-use super::{Ready, Setup, open_transcript};
+use super::{Setup, Unsettled, open_transcript};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::sources::{Agent, claude_code, langfuse};
 use crate::stores::{FileState, Holder, Role, Rows, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// How many groups are kept in one go.
@@ -19,8 +19,7 @@ const GROUPS: usize = 64;
 pub(super) fn settle_copies(
     store: &mut Store,
     setup: &Setup<'_>,
-    unsettled: &BTreeMap<String, i64>,
-    ready: &Ready,
+    unsettled: &Unsettled,
 ) -> Result<BTreeSet<String>, StoreError> {
     let holders = store.holders()?;
     let topics = Arc::new(store.decisions()?);
@@ -28,11 +27,11 @@ pub(super) fn settle_copies(
     let groups: Vec<Vec<&Holder>> = copies::groups(&keys)
         .into_iter()
         .map(|group| group.into_iter().map(|at| &holders[at]).collect())
-        .filter(|group: &Vec<&Holder>| group.iter().any(|holder| unsettled.contains_key(&holder.path)))
+        .filter(|group: &Vec<&Holder>| group.iter().any(|holder| unsettled.marks.contains_key(&holder.path)))
         .collect();
     for groups in groups.chunks(GROUPS) {
         let settled =
-            side_by_side(store, setup.jobs, groups, |store, group| settled(store, setup, &topics, group, ready))?;
+            side_by_side(store, setup.jobs, groups, |store, group| settled(store, setup, &topics, group, unsettled))?;
         let (rows, moved): (Vec<Vec<Rows>>, Vec<Vec<&str>>) = settled.into_iter().unzip();
         let rows: Vec<Rows> = rows.into_iter().flatten().collect();
         store.put_own(&rows, &moved.concat())?;
@@ -71,7 +70,7 @@ fn settled<'h>(
     setup: &Setup<'_>,
     topics: &Arc<Decisions>,
     group: &[&'h Holder],
-    ready: &Ready,
+    unsettled: &Unsettled,
 ) -> Result<(Vec<Rows>, Vec<&'h str>), StoreError> {
     let mut members = Vec::new();
     let mut unreadable = Vec::new();
@@ -115,7 +114,7 @@ fn settled<'h>(
         {
             foreign.extend(copied);
         }
-        let is_as_read = foreign.is_empty() && !records.is_empty() && ready.new.contains_key(&file.path);
+        let is_as_read = foreign.is_empty() && !records.is_empty() && unsettled.is_new(&file.path);
         if is_as_read && holder.role.session().is_some() && store.owns_all(&file.path, file.version)? {
             drop_state(file);
             continue;

@@ -6,7 +6,7 @@
 
 use super::entry::{Draft, Finished, graded};
 use super::open::{Untold, tell};
-use super::{Ready, Setup};
+use super::{Paths, Setup, Unsettled};
 use crate::stores::{
     Graded, Holding, Joined, JoinedRows, SessionRows, Store, StoreError, StoredPart, transcript_numbers,
 };
@@ -29,19 +29,19 @@ impl Placed<'_> {
     }
 }
 
-/// Brings the sessions of all directories up to date in which one of these transcripts has a piece. `ready` are sessions
-/// of several pieces that need not be read again. They were put as they are if they are of new transcripts, unless some
-/// of their events turned out to be `others`'.
+/// Brings the sessions of all directories up to date in which one of these transcripts has a piece. What is ready
+/// are sessions of several pieces that need not be read again. They were put as they are if they are of new transcripts,
+/// unless some of their events turned out to be `others`'.
 pub(super) fn settle_joins(
     store: &mut Store,
     setup: &Setup<'_>,
     holdings: &[Holding],
-    changed: &HashSet<&str>,
+    changed: &Paths<'_>,
     others: &BTreeSet<String>,
-    ready: &Ready,
+    unsettled: &Unsettled,
 ) -> Result<(), StoreError> {
     let before = store.joined()?;
-    let is_as_put = |path: &String| ready.new.contains_key(path) && !others.contains(path);
+    let is_as_put = |path: &String| unsettled.is_new(path) && !others.contains(path);
     let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
     let folders: HashSet<u64> = holdings
         .iter()
@@ -68,7 +68,7 @@ pub(super) fn settle_joins(
             let of_run: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
             let ids: Vec<SessionId> = of_run.iter().map(|placed| placed.piece.id()).collect();
             let known = before.get(&ids[0].0).filter(|parts| parts.iter().map(|part| &part.id).eq(&ids));
-            let ready = ready.joined.get(&ids[0]).filter(|ready| is_same(&ready.parts, &of_run));
+            let ready = unsettled.ready.joined.get(&ids[0]).filter(|ready| is_same(&ready.parts, &of_run));
             let is_put = ready
                 .is_some_and(|ready| ready.is_put && is_as_put(&of_run[0].holding.path) && known == Some(&ready.parts));
             if is_put || known.is_some() && !of_run.iter().any(|placed| of_changed(placed.holding)) {

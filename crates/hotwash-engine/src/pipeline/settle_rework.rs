@@ -3,11 +3,11 @@
 //! A session that comes, goes or changes can only matter to those of its repository that ended within the window before
 //! it, so only they are judged again. Repositories have nothing to do with each other and are judged side by side.
 
+use super::Paths;
 use super::side_by_side::side_by_side;
 use crate::stores::{Holding, Store, StoreError};
 use hotwash_core::rework::{Placed, Rework, Settings, affected, rework};
 use hotwash_core::sessions::{Piece, SessionId, Timestamp};
-use std::collections::HashSet;
 
 /// From when to when a session changed something.
 type Span = (Timestamp, Timestamp);
@@ -19,7 +19,7 @@ pub(super) fn settle_rework(
     store: &mut Store,
     jobs: usize,
     holdings: &[Holding],
-    changed: &HashSet<&str>,
+    changed: &Paths<'_>,
 ) -> Result<(), StoreError> {
     let is_changed = |holding: &Holding| changed.contains(holding.path.as_str());
     // In a first run that is all of them, and one pass over what there is finds them sooner than their ids do.
