@@ -163,25 +163,31 @@ fn read(
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::sync_channel(WAITING);
     std::thread::scope(|scope| {
-        for _ in 0..setup.jobs.clamp(1, jobs.len()) {
+        let mut makers = Vec::new();
+        for maker in 0..setup.jobs.clamp(1, jobs.len()) {
             let (sender, next) = (sender.clone(), &next);
+            let (back, kept) = mpsc::channel::<Vec<Rows>>();
+            makers.push(back);
             scope.spawn(move || {
                 let mut window = Window::default();
                 let mut group = Group::default();
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     group.add(job, job.run(setup, &mut window));
-                    if group.is_full() && sender.send(group.finish(setup)).is_err() {
-                        return; // the writer has given up
+                    if group.is_full() {
+                        if sender.send((maker, group.finish(setup))).is_err() {
+                            return; // the writer has given up
+                        }
+                        kept.try_iter().for_each(drop);
                     }
                 }
-                let _ = sender.send(group.finish(setup));
+                let _ = sender.send((maker, group.finish(setup)));
             });
         }
         drop(sender);
         // Owned by the writer: when it gives up, the readers must not wait for it.
         let receiver = receiver;
         let (mut batch, mut files) = (Batch::default(), 0);
-        for (done, rows) in receiver {
+        for (maker, (done, rows)) in receiver {
             let mut rows = rows.into_iter();
             for (job, result) in done {
                 let path = || job.found.path.to_string_lossy().into_owned();
@@ -201,12 +207,14 @@ fn read(
                             None => {}
                         }
                         batch.rows.extend(rows.next());
+                        batch.makers.push(maker);
                     }
                 }
                 files += 1;
                 (setup.progress)(files, jobs.len(), ingested.bytes, total);
                 if batch.rows.len() >= BATCH {
                     batch.put(store, setup, ingested, &mut ready)?;
+                    batch.give_back(&makers);
                     log.has_grown();
                 }
             }
@@ -367,6 +375,8 @@ pub enum ForgetError {
 #[derive(Default)]
 struct Batch {
     rows: Vec<Rows>,
+    /// Which reader made each of them.
+    makers: Vec<usize>,
     archived: Vec<Archived>,
 }
 
@@ -389,13 +399,25 @@ impl Batch {
         }
         self.archived.clear();
         ready.marks.push(mark);
-        for rows in self.rows.drain(..) {
+        for rows in &mut self.rows {
             if !rows.is_new {
-                ready.known.insert(rows.file.path);
+                ready.known.insert(rows.file.path.clone());
             }
-            ready.joined.extend(rows.joined.into_iter().map(|joined| (joined.session.id.clone(), joined)));
+            ready.joined.extend(rows.joined.drain(..).map(|joined| (joined.session.id.clone(), joined)));
         }
         Ok(())
+    }
+
+    /// Gives rows that were put back to those who made them: memory is let go of at the least cost where it came from.
+    fn give_back(&mut self, makers: &[mpsc::Sender<Vec<Rows>>]) {
+        let mut made: Vec<Vec<Rows>> = makers.iter().map(|_| Vec::new()).collect();
+        for (maker, rows) in self.makers.drain(..).zip(self.rows.drain(..)) {
+            made[maker].push(rows);
+        }
+        for (maker, rows) in makers.iter().zip(made) {
+            // One that has nothing left to read is gone.
+            let _ = maker.send(rows);
+        }
     }
 }
 
