@@ -54,7 +54,8 @@ fn a_full_disk_is_said_keeps_what_was_kept_and_is_gone_on_from() {
     let place = folder.path().to_path_buf();
     std::thread::spawn(move || {
         let mut store = Store::open(&path, rules()).unwrap();
-        pages(&store, "max_page_count", size / 2);
+        // Enough for one portion, beside what tables take that are empty, and not for two.
+        pages(&store, "max_page_count", size * 2 / 3);
         let error = run(&place, &mut store).unwrap_err();
         sender.send((error, store)).unwrap();
     });
