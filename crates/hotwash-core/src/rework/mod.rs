@@ -32,6 +32,7 @@ mod rule;
 pub(crate) use acts::{Deed, deeds, may_act, refused};
 pub(crate) use changes::{Changes, Lines};
 pub use encoding::Unreadable;
+pub(crate) use filter::Filter;
 pub use fingerprint::{
     ACTS_KEPT, Act, Added, CommitId, FileChange, Fingerprint, LINES_KEPT, LineChange, Subject, What,
 };

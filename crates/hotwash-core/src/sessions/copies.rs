@@ -4,6 +4,8 @@
 //! whose first unshared event is earliest; a transcript with nothing of its own owns nothing.
 
 use super::{Key, Timestamp};
+use crate::facts::calls::KeyMap;
+use crate::rework::Filter;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The records of one transcript that have an id, in order.
@@ -11,12 +13,20 @@ pub type Records = Vec<(Key, Option<Timestamp>)>;
 
 /// Groups transcripts that share keys. Each is given by its keys; groups of one are left out.
 pub fn groups(transcripts: &[&[Key]]) -> Vec<Vec<usize>> {
-    let mut parent: Vec<usize> = (0..transcripts.len()).collect();
+    // Nearly every key is in one transcript alone, which bits tell sooner than a table of keys.
     let total = transcripts.iter().map(|keys| keys.len()).sum();
-    let mut holders: crate::facts::calls::KeyMap<Key, u32> = HashMap::default();
-    holders.reserve(total);
+    let (mut seen, mut again) = (Filter::for_so_many(total), Filter::for_so_many(total));
+    for key in transcripts.iter().copied().flatten() {
+        let bits = key.0 as u32;
+        if seen.may_have(bits) {
+            again.add(bits);
+        }
+        seen.add(bits);
+    }
+    let mut parent: Vec<usize> = (0..transcripts.len()).collect();
+    let mut holders: KeyMap<Key, u32> = HashMap::default();
     for (holder, keys) in transcripts.iter().enumerate() {
-        for key in *keys {
+        for key in keys.iter().filter(|key| again.may_have(key.0 as u32)) {
             if let Some(&first) = holders.get(key) {
                 let (a, b) = (root(&mut parent, first as usize), root(&mut parent, holder));
                 parent[a.max(b)] = a.min(b);
@@ -27,9 +37,12 @@ pub fn groups(transcripts: &[&[Key]]) -> Vec<Vec<usize>> {
     }
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for at in 0..transcripts.len() {
-        groups.entry(root(&mut parent, at)).or_default().push(at);
+        let first = root(&mut parent, at);
+        if first < at {
+            groups.entry(first).or_insert_with(|| vec![first]).push(at);
+        }
     }
-    groups.into_values().filter(|group| group.len() > 1).collect()
+    groups.into_values().collect()
 }
 
 /// The first of those that are joined with one.
@@ -154,6 +167,29 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn groups_are_those_of_which_one_leads_to_another(transcripts in proptest::collection::vec(
+            proptest::collection::vec((0u64..3, 0u64..40), 0..4), 0..12))
+        {
+            // Some keys differ in the bits that are not looked at first.
+            let key = |&(high, low): &(u64, u64)| Key(high << 40 | low);
+            let transcripts: Vec<Vec<Key>> = transcripts.iter().map(|keys| keys.iter().map(key).collect()).collect();
+            let share = |a: usize, b: usize| transcripts[a].iter().any(|key| transcripts[b].contains(key));
+            let mut plain: Vec<Vec<usize>> = Vec::new();
+            for at in 0..transcripts.len() {
+                let (with, mut others): (Vec<_>, Vec<_>) =
+                    plain.into_iter().partition(|group| group.iter().any(|&other| share(at, other)));
+                let mut group = with.concat();
+                group.push(at);
+                group.sort_unstable();
+                others.push(group);
+                plain = others;
+            }
+            plain.retain(|group| group.len() > 1);
+            plain.sort();
+            prop_assert_eq!(groups(&transcripts.iter().map(Vec::as_slice).collect::<Vec<_>>()), plain);
+        }
+
         #[test]
         fn every_event_has_exactly_one_owner(group in proptest::collection::vec(
             proptest::collection::vec((0u64..12, 0i64..50), 0..10), 1..5))
