@@ -110,11 +110,12 @@ pub(super) fn still_begins_so(file: &File, before: &FileState) -> bool {
 /// A hash of the bytes before a place.
 pub(super) fn tail(file: &File, offset: u64) -> io::Result<u64> {
     let from = offset.saturating_sub(TAIL);
-    let mut bytes = vec![0; (offset - from) as usize];
-    match file.read_exact_at(&mut bytes, from) {
+    let mut room = [0; TAIL as usize];
+    let bytes = &mut room[..(offset - from) as usize];
+    match file.read_exact_at(bytes, from) {
         // It has shrunk since: next time it will be read anew.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
         Err(error) => Err(error),
-        Ok(()) => Ok(xxh3_64(&bytes)),
+        Ok(()) => Ok(xxh3_64(bytes)),
     }
 }
