@@ -21,7 +21,10 @@ struct Places {
 /// Where the first quote stands that is not escaped, counted from the first block. `escaped` says whether the first byte
 /// is.
 #[inline]
-#[expect(unsafe_code, reason = "the compiler cannot know that the processor was asked")]
+#[cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "the compiler cannot know that the processor was asked")
+)]
 pub fn closing(blocks: &[[u8; BLOCK]], escaped: bool) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -111,7 +114,6 @@ impl Escapes {
     /// Of a run of backslashes every other one escapes, beginning with the first. Subtracting a run from a one at every
     /// odd place behind it borrows through the run, which leaves alternating bits, whatever its length.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "as above")]
     fn escaped(&mut self, backslashes: u64) -> u64 {
         const ODD: u64 = u64::from_le_bytes([0b1010_1010; 8]);
         let first = u64::from(self.first);
@@ -123,7 +125,7 @@ impl Escapes {
 }
 
 #[cfg(test)]
-#[expect(unsafe_code, reason = "each way is tried that this processor knows")]
+#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "each way is tried that this processor knows"))]
 mod tests {
     use super::*;
 
