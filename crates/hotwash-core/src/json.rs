@@ -412,6 +412,15 @@ mod tests {
     }
 
     #[test]
+    fn large_numbers_are_what_serde_json_writes() {
+        for value in [999_999.998, 999_999.999, 1_000_000.0, 1_000_000.001, 4e9, 1e15, 1e16, 1e21] {
+            for value in [value, -value] {
+                assert_eq!(to_string(&value, 0).unwrap(), serde_json::to_string(&value).unwrap());
+            }
+        }
+    }
+
+    #[test]
     fn a_key_must_be_a_text_or_become_one() {
         assert!(to_string(&BTreeMap::from([(None::<u8>, 1)]), 0).is_err());
         assert!(to_string(&BTreeMap::from([(vec![1], 1)]), 0).is_err());

@@ -4,8 +4,8 @@
 //! same few steps are done for each block, and the only question asked is whether the string ends there.
 //!
 //! Most processors compare 32 or 64 bytes at once, all that we build for 16. Which one this is shows only when the program
-//! runs, and the compiler cannot know that it was asked: hence the `unsafe`, the only one in what
-//! ships. `scripts/miri` runs the tests below where every step is checked.
+//! runs, and the compiler cannot know that it was asked: hence the `unsafe`, the only one in what ships. `scripts/miri`
+//! runs the tests below where every step is checked.
 
 use wide::u8x16;
 
@@ -130,6 +130,7 @@ mod tests {
     use super::*;
 
     /// What each way says that this processor knows.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "there are no others"))]
     fn all(blocks: &[[u8; BLOCK]], escaped: bool) -> Vec<Option<usize>> {
         let mut found = vec![closing(blocks, escaped), closing_by_16(blocks, escaped)];
         #[cfg(target_arch = "x86_64")]

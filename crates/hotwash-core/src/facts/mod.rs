@@ -52,7 +52,7 @@ const STORED_BYTES: usize = 2048;
 pub trait Fold {
     /// What comes out.
     type Facts;
-    /// Looks at any event, before what it is.
+    /// Looks at every event, before the method for its kind does.
     #[inline]
     fn event(&mut self, _: &Event<'_>) {}
     /// Looks at an event that nothing was said or done by.

@@ -80,7 +80,7 @@ impl Shown {
     fn of(body: &Body<'_>) -> Shown {
         let room = ROOM.with_borrow_mut(Vec::pop);
         let mut room = room.unwrap_or_else(|| Arc::new(Vec::with_capacity(RESULT_KEPT)));
-        // Nobody else has it yet.
+        debug_assert_eq!(Arc::strong_count(&room), 1, "nobody else has it yet");
         if let Some(bytes) = Arc::get_mut(&mut room) {
             for part in body.parts() {
                 let room = RESULT_KEPT - bytes.len();

@@ -53,12 +53,13 @@ pub trait Form {
 pub struct Cited(pub Vec<EventId>);
 
 impl Cited {
+    /// Room for most lists at once, so that they need not grow.
+    const ROOM: usize = 16;
+
     /// How many.
     pub fn count(&self) -> u64 {
         self.0.len() as u64
     }
-    /// Room for most lists at once, so that they need not grow.
-    const ROOM: usize = 16;
 
     /// One more.
     pub fn push(&mut self, event: EventId) {

@@ -367,6 +367,12 @@ impl Pieces {
         self.ended.iter_mut().chain([&mut self.current])
     }
 
+    /// Says that nothing more will come, and lets go of what only a next event would need.
+    pub fn end(&mut self) {
+        self.current.end();
+        (self.calls, self.tentative) = (Calls::default(), None);
+    }
+
     /// The facts of a transcript that is not cut, or of the last piece.
     pub fn ledger(&self) -> &Ledger {
         &self.current.ledger

@@ -121,7 +121,7 @@ struct Within {
     parts: Vec<StoredPart>,
 }
 
-/// All of those.
+/// The sessions that pieces of this transcript make up.
 fn within(file: &FileState, parts: &mut [&mut Part], pieces: &[Piece], setup: &Setup<'_>) -> Vec<Within> {
     let one_folder = pieces.windows(2).all(|pair| pair[0].folder == pair[1].folder);
     if pieces.len() < 2 || !one_folder {

@@ -184,9 +184,8 @@ fn read(
             });
         }
         drop(sender);
-        // Owned by the writer: when it gives up, the readers must not wait for it.
-        let receiver = receiver;
         let (mut batch, mut files) = (Batch::default(), 0);
+        // Owned by the writer: when it gives up, the readers must not wait for it.
         for (maker, (done, rows)) in receiver {
             let mut rows = rows.into_iter();
             for (job, result) in done {
@@ -206,8 +205,10 @@ fn read(
                             Some(Err(error)) => ingested.unarchived.push((path(), words(&error))),
                             None => {}
                         }
-                        batch.rows.extend(rows.next());
-                        batch.makers.push(maker);
+                        if let Some(rows) = rows.next() {
+                            batch.rows.push(rows);
+                            batch.makers.push(maker);
+                        }
                     }
                 }
                 files += 1;
@@ -273,7 +274,7 @@ struct Ready {
     joined: HashMap<SessionId, JoinedRows>,
     /// What transcripts were marked with in the store. One has another mark if somebody has put it again since.
     marks: Vec<i64>,
-    /// Those of the transcripts that were known before.
+    /// The paths of those that were known before.
     known: HashSet<String>,
 }
 
@@ -522,6 +523,9 @@ impl Job<'_> {
                 state = postcard::to_allocvec(&(agent.decoder(), transcript)).ok();
             }
         })?;
+
+        // It waits for others that are graded together with it.
+        transcript.end();
 
         let rewritten = before.is_some_and(|before| before.offset > 0 && !grown);
         let file = FileState {

@@ -35,7 +35,8 @@ use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// How many pages may wait in the log until a commit empties it, which takes its time.
+/// How many pages may wait in the log until a commit empties it, which takes its time. Those of older stores are half as
+/// large as new ones'.
 const CHECKPOINT_PAGES: u32 = 1000;
 
 /// How long another process that writes is waited for.
