@@ -66,7 +66,8 @@ fn secrets() -> Vec<(&'static str, String, String)> {
     add("own", ANY, 24, &|v| format!("it was {v} all along"));
     all.push(("email", "write to grace.hopper@navy.example".into(), "grace.hopper@navy".into()));
     all.push(("card", "card 4111 1111 1111 1111 exp 12/29".into(), "4111 1111 1111 1111".into()));
-    all.push(("phone", "call +49 30 901820 115 today".into(), "901820".into()));
+    // Six digits alone are now and then part of a time or a random number.
+    all.push(("phone", "call +49 30 901820 115 today".into(), "30 901820".into()));
     all.push(("home", "see /home/grace-h/notes.txt".into(), "grace-h".into()));
     all
 }
