@@ -40,6 +40,7 @@
 
 pub mod evidence;
 pub mod facts;
+mod filter;
 pub mod hash;
 pub mod json;
 pub mod outcomes;

@@ -5,11 +5,11 @@
 
 use super::commits::Commits;
 use super::fate::{self, Done, Hit, fate};
-use super::filter::Filter;
 use super::fingerprint::{Added, FileChange, Fingerprint, LineChange, What};
 use super::lines::Line;
 use super::repository::FileKey;
 use super::rule::{Revert, Rework, Settings, Taken};
+use crate::filter::Filter;
 use crate::sessions::{EventId, SessionId, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 

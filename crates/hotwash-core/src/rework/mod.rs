@@ -23,7 +23,6 @@ mod changes;
 mod commits;
 mod encoding;
 mod fate;
-mod filter;
 mod fingerprint;
 mod lines;
 mod repository;
@@ -32,7 +31,6 @@ mod rule;
 pub(crate) use acts::{Deed, deeds, may_act, refused};
 pub(crate) use changes::{Changes, Lines};
 pub use encoding::Unreadable;
-pub(crate) use filter::Filter;
 pub use fingerprint::{
     ACTS_KEPT, Act, Added, CommitId, FileChange, Fingerprint, LINES_KEPT, LineChange, Subject, What,
 };

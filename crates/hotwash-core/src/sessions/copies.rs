@@ -5,7 +5,7 @@
 
 use super::{Key, Timestamp};
 use crate::facts::calls::KeyMap;
-use crate::rework::Filter;
+use crate::filter::Filter;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The records of one transcript that have an id, in order.

@@ -38,7 +38,8 @@ use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 /// A transcript of this size is read before others.
 const LONG_BYTES: u64 = 4 << 20;
-/// How many transcripts are read before they are handed to the writer, who is woken for it, or how many bytes of them.
+/// How many transcripts are read before they are graded together and handed to the writer, who is woken for it, or how
+/// many bytes of them.
 const HANDED_OVER: usize = 16;
 const HANDED_OVER_BYTES: u64 = 8 << 20;
 /// How many times that may wait for the writer.
