@@ -204,7 +204,7 @@ impl<'a> Run<'a> {
         progress.clear();
         self.ingested = ingested?;
         pipeline::grade_missing(&mut self.store, &self.rubric)?;
-        if self.ingested.read + self.ingested.grown == 0 {
+        if !self.has_read() {
             self.store.mostly_read()?;
         }
         let problems = discovery.problems.iter().map(|(path, why)| (path.to_string_lossy().into_owned(), why.clone()));
@@ -212,6 +212,11 @@ impl<'a> Run<'a> {
         self.ingested.failed.sort();
         self.found.clone_from(&discovery.found);
         Ok(())
+    }
+
+    /// Whether there was anything new to read.
+    fn has_read(&self) -> bool {
+        self.ingested.read + self.ingested.grown > 0
     }
 
     /// The query for the sessions of this run, less the window.
@@ -255,6 +260,11 @@ impl<'a> Run<'a> {
             return Ok((one(&self.store)?, other(&self.store)?));
         };
         std::thread::scope(|scope| {
+            if self.has_read() {
+                // What was kept must be on the disk when the store is closed. It need not be waited for then.
+                let mut disk = self.store.disk();
+                scope.spawn(move || disk.checkpoint());
+            }
             let other = scope.spawn(move || other(&beside));
             let one = one(&self.store);
             let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

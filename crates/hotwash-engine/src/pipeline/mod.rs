@@ -46,9 +46,11 @@ const HANDED_OVER_BYTES: u64 = 8 << 20;
 const WAITING: usize = 32;
 /// How many transcripts are kept in one go. Each time, the pages that indexes grow in are written once more.
 const BATCH: usize = 512;
-/// After how many of those somebody is asked to empty the log of the store, and after how many the writer does so.
-const ASKED_AFTER: usize = 2;
-const WAITS_AFTER: usize = 16;
+/// And how many at the end, when those who read have nothing left to do but to wait for it.
+const LAST_BATCH: usize = 64;
+/// After how many of them somebody is asked to empty the log of the store, and after how many the writer does so.
+const ASKED_AFTER: usize = 2 * BATCH;
+const WAITS_AFTER: usize = 16 * BATCH;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
@@ -125,7 +127,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     let disk = Mutex::new(store.without_waiting()?);
     let done = std::thread::scope(|scope| {
         let (asked, asks) = mpsc::sync_channel(1);
-        let mut log = Log { disk: &disk, asked, batches: 0 };
+        let mut log = Log { disk: &disk, asked, put: 0 };
         scope.spawn(|| {
             for () in asks {
                 checkpoint(&disk);
@@ -214,10 +216,12 @@ fn read(
                 }
                 files += 1;
                 (setup.progress)(files, jobs.len(), ingested.bytes, total);
-                if batch.rows.len() >= BATCH {
+                // Fewer and fewer, so that little is left when the last one has been read.
+                let enough = (jobs.len() - files).clamp(LAST_BATCH, BATCH);
+                if batch.rows.len() >= enough {
                     batch.put(store, setup, ingested, &mut ready)?;
+                    log.has_grown(batch.rows.len());
                     batch.give_back(&makers);
-                    log.has_grown();
                 }
             }
         }
@@ -427,17 +431,20 @@ impl Batch {
 struct Log<'d> {
     disk: &'d Mutex<Disk>,
     asked: mpsc::SyncSender<()>,
-    batches: usize,
+    /// How many transcripts were put.
+    put: usize,
 }
 
 impl Log<'_> {
-    /// A batch was put.
-    fn has_grown(&mut self) {
-        self.batches += 1;
-        if self.batches.is_multiple_of(WAITS_AFTER) {
+    /// So many transcripts were put.
+    fn has_grown(&mut self, by: usize) {
+        let before = self.put;
+        self.put += by;
+        let has_passed = |every: usize| self.put / every > before / every;
+        if has_passed(WAITS_AFTER) {
             // It only begins anew if nobody writes meanwhile.
             checkpoint(self.disk);
-        } else if self.batches.is_multiple_of(ASKED_AFTER) {
+        } else if has_passed(ASKED_AFTER) {
             self.ask();
         }
     }

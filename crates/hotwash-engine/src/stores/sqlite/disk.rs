@@ -13,7 +13,12 @@ impl Store {
     /// a power cut once that was done.
     pub fn without_waiting(&self) -> Result<Disk> {
         self.read(|connection| connection.pragma_update(None, "wal_autocheckpoint", 0))?;
-        Ok(Disk { store: self.path.clone(), connection: None })
+        Ok(self.disk())
+    }
+
+    /// Who can bring commits to the disk while others are at the store.
+    pub fn disk(&self) -> Disk {
+        Disk { store: self.path.clone(), connection: None }
     }
 
     /// Brings commits to the disk by itself again.
@@ -22,7 +27,7 @@ impl Store {
     }
 }
 
-/// See [`Store::without_waiting`]. That it cannot do something is no reason to stop: the store does so in the end.
+/// See [`Store::disk`]. That it cannot do something is no reason to stop: the store does so in the end.
 #[derive(Debug)]
 pub struct Disk {
     store: PathBuf,
