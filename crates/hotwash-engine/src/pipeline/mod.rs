@@ -40,8 +40,8 @@ use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 const LONG_BYTES: u64 = 4 << 20;
 /// How many transcripts are read before they are graded together and handed to the writer, who is woken for it, or how
 /// many bytes of them.
-const HANDED_OVER: usize = 16;
-const HANDED_OVER_BYTES: u64 = 8 << 20;
+const HANDED_OVER: usize = 48;
+const HANDED_OVER_BYTES: u64 = 16 << 20;
 /// How many times that may wait for the writer.
 const WAITING: usize = 32;
 /// How many transcripts are kept in one go. Each time, the pages that indexes grow in are written once more.
