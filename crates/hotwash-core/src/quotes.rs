@@ -1,4 +1,5 @@
-//! Finds the quote that ends a JSON string. Nearly every byte of a transcript passes through here.
+//! Finds the quote that ends a JSON string, or the newline that cuts it off. Nearly every byte of a transcript passes
+//! through here.
 //!
 //! Whether a stretch of text has quotes, and whether they are escaped, is anybody's guess, the processor's too. So the
 //! same few steps are done for each block, and the only question asked is whether the string ends there.
@@ -12,14 +13,24 @@ use wide::u8x16;
 /// How many bytes are looked at together: as many as a word has bits.
 pub const BLOCK: usize = u64::BITS as usize;
 
-/// Where quotes and where backslashes stand in a block: a bit for each place.
+/// Where quotes, backslashes and newlines stand in a block: a bit for each place.
 struct Places {
     quotes: u64,
     backslashes: u64,
+    newlines: u64,
 }
 
-/// Where the first quote stands that is not escaped, counted from the first block. `escaped` says whether the first byte
-/// is.
+impl Places {
+    /// With the places of a byte found like this.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it is to be compiled for the processor that its caller is for")]
+    fn by(of: impl Fn(u8) -> u64) -> Places {
+        Places { quotes: of(b'"'), backslashes: of(b'\\'), newlines: of(b'\n') }
+    }
+}
+
+/// Where the first quote that is not escaped or the first newline stands, counted from the first block. `escaped` says
+/// whether the first byte is.
 #[inline]
 #[cfg_attr(
     target_arch = "x86_64",
@@ -41,12 +52,11 @@ pub fn closing(blocks: &[[u8; BLOCK]], escaped: bool) -> Option<usize> {
 }
 
 fn closing_by_16(blocks: &[[u8; BLOCK]], escaped: bool) -> Option<usize> {
-    let places = |block: &[u8; BLOCK], byte| {
+    first(blocks, escaped, |block| {
         let (chunks, _) = block.as_chunks::<16>();
-        let bits = |n: usize| u64::from(u8x16::new(chunks[n]).simd_eq(u8x16::splat(byte)).to_bitmask());
-        bits(0) | bits(1) << 16 | bits(2) << 32 | bits(3) << 48
-    };
-    first(blocks, escaped, |block| Places { quotes: places(block, b'"'), backslashes: places(block, b'\\') })
+        let bits = |n: usize, byte| u64::from(u8x16::new(chunks[n]).simd_eq(u8x16::splat(byte)).to_bitmask());
+        Places::by(|byte| bits(0, byte) | bits(1, byte) << 16 | bits(2, byte) << 32 | bits(3, byte) << 48)
+    })
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -69,10 +79,7 @@ mod x86 {
         first(blocks, escaped, |block| {
             let (halves, _) = block.as_chunks();
             let (low, high) = (load(&halves[0]), load(&halves[1]));
-            Places {
-                quotes: places(low, b'"') | places(high, b'"') << 32,
-                backslashes: places(low, b'\\') | places(high, b'\\') << 32,
-            }
+            Places::by(|byte| places(low, byte) | places(high, byte) << 32)
         })
     }
 
@@ -81,20 +88,19 @@ mod x86 {
         first(blocks, escaped, |block| {
             // SAFETY: this is an address of 64 bytes, and any will do.
             let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-            let places = |byte: u8| _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(byte as i8));
-            Places { quotes: places(b'"'), backslashes: places(b'\\') }
+            Places::by(|byte| _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(byte as i8)))
         })
     }
 }
 
-/// The first quote that is not escaped, with the places of a block found like this.
+/// [`closing`] with the places of a block found like this.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it is to be compiled for the processor that its caller is for")]
 fn first(blocks: &[[u8; BLOCK]], escaped: bool, places: impl Fn(&[u8; BLOCK]) -> Places) -> Option<usize> {
     let mut escapes = Escapes { first: escaped };
     for (n, block) in blocks.iter().enumerate() {
-        let Places { quotes, backslashes } = places(block);
-        let ends = quotes & !escapes.escaped(backslashes);
+        let Places { quotes, backslashes, newlines } = places(block);
+        let ends = quotes & !escapes.escaped(backslashes) | newlines;
         if ends != 0 {
             return Some(n * BLOCK + ends.trailing_zeros() as usize);
         }
@@ -150,21 +156,21 @@ mod tests {
     /// Every byte looked at by itself.
     fn plainly(bytes: &[u8], mut escaped: bool) -> Option<usize> {
         bytes.iter().position(|byte| {
-            let ends = *byte == b'"' && !escaped;
+            let ends = *byte == b'"' && !escaped || *byte == b'\n';
             escaped = *byte == b'\\' && !escaped;
             ends
         })
     }
 
     #[test]
-    fn a_quote_is_found_behind_any_run_of_backslashes() {
+    fn an_end_is_found_behind_any_run_of_backslashes() {
         // Under Miri each of these takes its time.
         let step = if cfg!(miri) { 9 } else { 1 };
         for end in (0..3 * BLOCK).step_by(step) {
-            for run in 0..=end.min(4) {
+            for (run, ends) in (0..=end.min(4)).flat_map(|run| [(run, b'"'), (run, b'\n')]) {
                 let mut bytes = [b'a'; 3 * BLOCK];
                 bytes[end - run..end].fill(b'\\');
-                bytes[end] = b'"';
+                bytes[end] = ends;
                 for escaped in [false, true] {
                     let found = all(bytes.as_chunks().0, escaped);
                     assert!(
@@ -179,8 +185,8 @@ mod tests {
     #[cfg(not(miri))]
     proptest::proptest! {
         #[test]
-        fn all_ways_find_the_first_quote_that_is_not_escaped(
-            text in r#"[a"\\\\\\]{0,20}a{0,140}[a"\\\\\\]{0,90}"#,
+        fn all_ways_find_the_same_end(
+            text in r#"[a"\\\\\\]{0,20}a{0,140}[a"\\\\\\\n]{0,90}"#,
             escaped: bool,
         ) {
             let (blocks, _) = text.as_bytes().as_chunks();

@@ -5,6 +5,8 @@
 //! because a broken record must not be taken for a whole one; inside strings anything goes, control characters, unknown
 //! escapes and invalid UTF-8 included. A value of an unexpected type is skipped, not an error. Containers nest at most
 //! [`DEEPEST`] deep, the outermost counted, whether they are read or skipped; what goes deeper is malformed.
+//!
+//! A newline is white space or part of a string like any other character, unless the cursor is to stay in its line.
 
 use hotwash_core::quotes::{self, BLOCK};
 use hotwash_core::text::Text;
@@ -29,12 +31,20 @@ pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
     /// How many containers are being read around this place. What readers ask for is never [`DEEPEST`] deep.
     depth: u32,
+    /// Whether it goes no further than the next newline.
+    stays_in_line: bool,
 }
 
 impl<'a> Cursor<'a> {
     /// At the beginning.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Cursor { rest: bytes, depth: 0 }
+        Cursor { rest: bytes, depth: 0, stays_in_line: false }
+    }
+
+    /// At the beginning of a line that others may follow. It reads what it would read if there were no others, so that
+    /// nobody need look for the end of the line before.
+    pub(crate) fn in_line(bytes: &'a [u8]) -> Self {
+        Cursor { stays_in_line: true, ..Cursor::new(bytes) }
     }
 
     /// What is still to be read.
@@ -67,10 +77,13 @@ impl<'a> Cursor<'a> {
     /// Apart from [`Cursor::peek`] because clients write no white space.
     #[cold]
     fn peek_behind_space(&mut self) -> Option<u8> {
-        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.rest.first() {
-            self.advance(1);
+        loop {
+            match self.rest.first().copied() {
+                Some(b' ' | b'\t' | b'\r') => self.advance(1),
+                Some(b'\n') if !self.stays_in_line => self.advance(1),
+                next => return next,
+            }
         }
-        self.rest.first().copied()
     }
 
     /// Passes over these bytes, if they stand here.
@@ -461,8 +474,8 @@ impl<'a> Cursor<'a> {
         let (string, rest) = self.rest.split_at_checked(LENGTH + 2)?;
         let [b'"', inside @ .., b'"'] = string else { return None };
         let (chunks, _) = inside.as_chunks();
-        let last = quotes_and_backslashes(inside.last_chunk()?);
-        let marks = chunks.iter().fold(last, |marks, chunk| marks | quotes_and_backslashes(chunk));
+        let last = marked(inside.last_chunk()?);
+        let marks = chunks.iter().fold(last, |marks, chunk| marks | marked(chunk));
         if marks.to_bitmask() != 0 {
             return None;
         }
@@ -520,14 +533,17 @@ impl<'a> Cursor<'a> {
     #[inline(never)]
     fn long_inside(&mut self, clear: usize) -> Result<&'a [u8]> {
         let string = self.rest;
-        let (blocks, last) = string.get(1 + clear..).unwrap_or_default().as_chunks();
-        if let Some(end) = quotes::closing(blocks, escaped(string, (1 + clear).min(string.len()))) {
-            return Ok(self.inside(1 + clear + end));
+        let mut from = 1 + clear;
+        loop {
+            let end = closing(string, from).ok_or(Malformed)?;
+            if string[end] == b'"' {
+                return Ok(self.inside(end));
+            }
+            if self.stays_in_line {
+                return Err(Malformed);
+            }
+            from = end + 1;
         }
-        let at = string.len() - last.len();
-        let mut quotes = memchr::memchr_iter(b'"', last).map(|quote| at + quote);
-        let end = quotes.find(|quote| !escaped(string, *quote)).ok_or(Malformed)?;
-        Ok(self.inside(end))
     }
 
     /// At an opening quote: the inside of the string that ends with the quote at this place. Goes on behind it.
@@ -593,29 +609,42 @@ fn places(chunk: [u8; CHUNK], byte: u8) -> u8x16 {
     u8x16::new(chunk).simd_eq(u8x16::splat(byte))
 }
 
-/// Where quotes and backslashes stand in a chunk: a bit for each place.
+/// Where a plain string may end in a chunk, at a quote, a backslash or a newline: a bit for each place.
 #[inline]
 fn marks(chunk: &[u8; CHUNK]) -> u32 {
-    quotes_and_backslashes(chunk).to_bitmask()
+    marked(chunk).to_bitmask()
 }
 
 #[inline]
-fn quotes_and_backslashes(chunk: &[u8; CHUNK]) -> u8x16 {
-    places(*chunk, b'"') | places(*chunk, b'\\')
+fn marked(chunk: &[u8; CHUNK]) -> u8x16 {
+    places(*chunk, b'"') | places(*chunk, b'\\') | places(*chunk, b'\n')
 }
 
-/// How many bytes stand before the first quote or backslash of a chunk, if it has one.
+/// How many bytes stand before the first mark of a chunk, if it has one.
 #[inline]
 fn plain_length(chunk: &[u8; CHUNK]) -> Option<usize> {
     let marks = marks(chunk);
     (marks != 0).then(|| marks.trailing_zeros() as usize % CHUNK)
 }
 
-/// Whether a quote of a string is escaped: it stands behind an odd number of backslashes. The string comes with its
+/// Where the first quote that is not escaped or the first newline of a string stands, from one of its bytes on. The
+/// string comes with its opening quote.
+#[inline]
+fn closing(string: &[u8], from: usize) -> Option<usize> {
+    let (blocks, last) = string.get(from..).unwrap_or_default().as_chunks();
+    if let Some(end) = quotes::closing(blocks, escaped(string, from.min(string.len()))) {
+        return Some(from + end);
+    }
+    let at = string.len() - last.len();
+    let mut ends = memchr::memchr2_iter(b'"', b'\n', last).map(|end| at + end);
+    ends.find(|end| string[*end] == b'\n' || !escaped(string, *end))
+}
+
+/// Whether a byte of a string is escaped: it stands behind an odd number of backslashes. The string comes with its
 /// opening quote.
 #[inline]
-fn escaped(string: &[u8], quote: usize) -> bool {
-    match &string[..quote] {
+fn escaped(string: &[u8], byte: usize) -> bool {
+    match &string[..byte] {
         [.., before] if *before != b'\\' => false,
         before @ [.., b'\\', _] => escaped_by_many(before),
         before => !before.is_empty(),
@@ -661,6 +690,24 @@ mod tests {
             };
             proptest::prop_assert_eq!(read(&text, None), whole);
             proptest::prop_assert_eq!(read(&format!("{text},\"next\":0"), Some(b',')), whole);
+        }
+
+        #[test]
+        fn what_follows_in_other_lines_makes_no_difference(cut in 0usize..180, long in 0usize..90, escape: bool) {
+            let word = "x".repeat(long);
+            let value = format!(r#"{{"a":[1,-2.5e7,"{word}\\n\\"{word}",null,true,{{}}], "{word}" : {{"b":"","c":"é"}} }}"#);
+            let cut = (0..=cut.min(value.len())).rev().find(|at| value.is_char_boundary(*at)).unwrap();
+            let (line, others) = value.split_at(cut);
+            let line = if escape { format!("{line}\\") } else { line.to_owned() };
+            for others in [others, "\"}", "", &value] {
+                let lines = format!("{line}\n{others}");
+                let (mut alone, mut among) = (Cursor::new(line.as_bytes()), Cursor::in_line(lines.as_bytes()));
+                let read = alone.skip();
+                proptest::prop_assert_eq!(among.skip(), read);
+                if read.is_ok() {
+                    proptest::prop_assert_eq!(alone.since(line.as_bytes()), among.since(lines.as_bytes()));
+                }
+            }
         }
 
         #[test]

@@ -10,7 +10,7 @@ mod tests;
 mod tree;
 
 use super::place::Memory;
-use super::read::{Reading, read_line};
+use super::read::{Reading, read_lines};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::prices;
 use hotwash_core::sessions::topic::ByWords;
@@ -46,13 +46,11 @@ pub fn fast(transcript: &[u8]) -> Told {
     let (mut told, mut seen, mut pieces) = (Told::default(), KeySet::default(), Pieces::default());
     let mut by_itself = Pieces::default();
     let mut memory = Memory::default();
-    for (line, number) in transcript.split(|byte| *byte == b'\n').zip(1..) {
-        read_line(line, number, &mut told.reading, &mut seen, &mut memory, &mut |event| {
-            told.events.push(show(event));
-            pieces.event(event, &ByWords);
-            by_itself.event(&Event { origin: &nowhere(event), kind: event.kind }, &ByWords);
-        });
-    }
+    read_lines(transcript, &mut told.reading, &mut seen, &mut memory, &mut |event| {
+        told.events.push(show(event));
+        pieces.event(event, &ByWords);
+        by_itself.event(&Event { origin: &nowhere(event), kind: event.kind }, &ByWords);
+    });
     assert_eq!(established(&pieces), established(&by_itself), "by the same place, and by each record itself");
     told
 }

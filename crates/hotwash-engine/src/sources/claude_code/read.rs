@@ -169,6 +169,18 @@ impl Transcript {
         decoder.note(line, number, reading, seen, batch, &mut |event| pieces.event(event, &**topics));
     }
 
+    /// Takes in the first of these lines like [`Transcript::note`], if it is one record and nothing else, as nearly all
+    /// are. Says how long it is: where the record ends, so does the line, and need not be looked for.
+    fn record<'b>(&mut self, lines: &'b [u8], batch: &mut Batch<'b>) -> Option<usize> {
+        let Transcript { pieces, reading, seen, decoder, topics, .. } = self;
+        let Decoder::ClaudeCode(memory) = decoder else { return None };
+        let number = (self.line + 1).min(EventId::LAST_LINE);
+        let length = batch.record(lines, number, reading, seen, memory, &mut |event| pieces.event(event, &**topics))?;
+        self.line += 1;
+        reading.lines += 1;
+        Some(length)
+    }
+
     /// Tells what was noted.
     fn tell(&mut self, batch: &mut Batch<'_>) {
         let Transcript { pieces, reading, seen, topics, .. } = self;
@@ -196,21 +208,26 @@ impl Transcript {
         self.seen.reserve(USUAL_RECORDS);
         let Window { bytes, room } = window;
         let mut lines = Lines::new(bytes);
-        while let Some(chunk) = lines.chunk(input)? {
+        while let Some(mut chunk) = lines.chunk(input)? {
             let mut batch = Batch::within(room);
-            for line in chunk {
-                match line {
-                    Line::Whole(line) => {
+            loop {
+                while let Some(length) = self.record(chunk.rest(), &mut batch) {
+                    ended += length as u64 + 1;
+                    chunk.pass(length);
+                }
+                match chunk.next() {
+                    None => break,
+                    Some(Line::Whole(line)) => {
                         ended += line.len() as u64 + 1;
                         self.note(line, &mut batch);
                     }
-                    Line::TooLong(length) => {
+                    Some(Line::TooLong(length)) => {
                         ended += length;
                         self.line += 1;
                         self.reading.add(&Reading::OVERSIZED);
                     }
                     // By itself in its chunk, so everything before it was told.
-                    Line::Last(line) => {
+                    Some(Line::Last(line)) => {
                         self.offset = offset + ended;
                         if let Some(unfinished) = unfinished.take() {
                             unfinished(self);
@@ -397,11 +414,41 @@ impl<'b> Batch<'b> {
         tell: &mut dyn FnMut(&Event<'_>),
     ) {
         objects(line, reading, |cursor, reading| {
-            if self.noted.len() >= BATCH {
-                self.tell(reading, seen, tell);
-            }
+            self.make_room(reading, seen, tell);
             self.read(cursor, number, memory)
         });
+    }
+
+    /// Notes the first of these lines, if it is one record and nothing else, and says how long it is.
+    fn record(
+        &mut self,
+        lines: &'b [u8],
+        number: u32,
+        reading: &mut Reading,
+        seen: &mut KeySet<Key>,
+        memory: &mut Memory,
+        tell: &mut dyn FnMut(&Event<'_>),
+    ) -> Option<usize> {
+        if lines.first() != Some(&b'{') {
+            return None;
+        }
+        self.make_room(reading, seen, tell);
+        let mut cursor = Cursor::in_line(lines);
+        self.read(&mut cursor, number, memory).ok()?;
+        let length = cursor.since(lines).len();
+        if cursor.rest().first() != Some(&b'\n') || length > LONGEST_LINE {
+            self.noted.pop();
+            return None;
+        }
+        Some(length)
+    }
+
+    /// Tells what was noted, if it is much.
+    #[inline]
+    fn make_room(&mut self, reading: &mut Reading, seen: &mut KeySet<Key>, tell: &mut dyn FnMut(&Event<'_>)) {
+        if self.noted.len() >= BATCH {
+            self.tell(reading, seen, tell);
+        }
     }
 
     /// Notes an object, unless it is broken.
@@ -436,18 +483,30 @@ impl<'b> Batch<'b> {
     }
 }
 
-/// Decodes a line and tells its events.
+/// Decodes lines as [`Transcript::read`] does, and tells their events.
 #[cfg(any(test, feature = "oracle"))]
-pub(crate) fn read_line(
-    line: &[u8],
-    number: u32,
+pub(crate) fn read_lines(
+    mut lines: &[u8],
     reading: &mut Reading,
     seen: &mut KeySet<Key>,
     memory: &mut Memory,
     tell: &mut dyn FnMut(&Event<'_>),
 ) {
     let mut batch = Batch::default();
-    batch.note(line, number, reading, seen, memory, tell);
+    for number in 1.. {
+        let length = if let Some(length) = batch.record(lines, number, reading, seen, memory, tell) {
+            reading.lines += 1;
+            length
+        } else {
+            let length = memchr::memchr(b'\n', lines).unwrap_or(lines.len());
+            batch.note(&lines[..length], number, reading, seen, memory, tell);
+            length
+        };
+        match lines.get(length + 1..) {
+            Some(rest) => lines = rest,
+            None => break,
+        }
+    }
     batch.tell(reading, seen, tell);
 }
 
@@ -470,7 +529,14 @@ mod tests {
             3 => asked + "{broken",
             4 => "broken".to_owned(),
             5 => String::new(),
-            _ => "{}".repeat(id),
+            6 => "{}".repeat(id),
+            // Cut anywhere: in a name, in a word, behind a comma. What is left may stand in the next line.
+            7 => said.split_at(id).0.to_owned(),
+            8 => said.split_at(id).1.to_owned(),
+            9 => said[..id].to_owned() + "\n" + &said[id..],
+            10 => said[..id].to_owned() + "\\\n" + &said[id..],
+            11 => asked + " ",
+            _ => asked + "\r",
         }
     }
 
@@ -487,11 +553,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_mean_the_same_by_themselves_and_together(lines in prop::collection::vec((0usize..7, 0usize..90), 0..120)) {
+        fn lines_mean_the_same_by_themselves_and_together(lines in prop::collection::vec((0usize..13, 0usize..90), 0..120)) {
             let lines: Vec<String> = lines.into_iter().map(|(kind, id)| line(kind, id)).collect();
+            let lines = lines.join("\n");
             let (mut together, mut alone) = (Transcript::whole(), Transcript::whole());
-            together.read(&mut lines.join("\n").as_bytes(), &mut Window::default(), |_| {}).unwrap();
-            for line in &lines {
+            together.read(&mut lines.as_bytes(), &mut Window::default(), |_| {}).unwrap();
+            for line in lines.split('\n') {
                 alone.line(line.as_bytes());
             }
             let facts = |transcript: &Transcript| transcript.pieces.ledger().finish(prices::shipped()).stored();
