@@ -128,6 +128,7 @@ macro_rules! groups {
         // What is done by each kind of step stands together, and once for all ledgers, so that it stays in the processor's
         // cache of instructions.
         impl Folds {
+            #[inline(never)]
             fn noted(&mut self, event: &Event<'_>) {
                 $(self.$name.event(event); self.$name.noted(event);)*
             }

@@ -220,6 +220,7 @@ impl Part {
         }
     }
 
+    #[inline(never)]
     fn event<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
         self.holds(event);
         if let Step::Ended { call: Some(call), status: Status::Ok, .. } = step {
@@ -341,20 +342,7 @@ impl Pieces {
         }
         let Pieces { whole, calls, ended, current, turn, tentative } = self;
         let mut cutter = Cutter { ended, current, turn, tentative };
-        let whole = *whole;
-        calls.event(event, |event, step| {
-            if !whole {
-                cutter.before(event, topic);
-            }
-            let shared = Shared::default();
-            cutter.current.event(event, step, &shared);
-            if let Some(tentative) = cutter.tentative.as_deref_mut() {
-                tentative.after.event(event, step, &shared);
-            }
-            if !whole {
-                cutter.after(event, step);
-            }
-        });
+        calls.event(event, |event, step| cutter.step(event, step, (!*whole).then_some(topic)));
     }
 
     /// The pieces so far, in order. There is always one.
@@ -393,6 +381,22 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
+    /// Looks at a step, and cuts by what this says of topics; not at all without it.
+    #[inline(never)]
+    fn step(&mut self, event: &Event<'_>, step: &Step<'_>, topic: Option<&dyn TopicJudge>) {
+        if let Some(topic) = topic {
+            self.before(event, topic);
+        }
+        let shared = Shared::default();
+        self.current.event(event, step, &shared);
+        if let Some(tentative) = self.tentative.as_deref_mut() {
+            tentative.after.event(event, step, &shared);
+        }
+        if topic.is_some() {
+            self.after(event, step);
+        }
+    }
+
     /// Cuts in front of an event, if it ends the piece.
     fn before(&mut self, event: &Event<'_>, topic: &dyn TopicJudge) {
         match &event.kind {
@@ -417,6 +421,7 @@ impl Cutter<'_> {
         }
     }
 
+    #[inline(never)]
     fn turn_opens(&mut self, event: &Event<'_>, words: Option<&str>, topic: &dyn TopicJudge) {
         self.decide_by_the_end_of_the_turn();
         let commit = self.turn.commit.take();
