@@ -522,6 +522,7 @@ mod tests {
             r#"{{"type":"assistant","uuid":"u{id}","message":{{"id":"m{id}","model":"x","content":[{{"type":"text","text":"a"}}],"usage":{{"output_tokens":{id}}}}}}}"#
         );
         let asked = format!(r#"{{"type":"user","uuid":"v{id}","message":{{"role":"user","content":"do {id}"}}}}"#);
+        let (front, rest) = said.split_at(id);
         match kind {
             0 => said,
             1 => asked,
@@ -531,10 +532,10 @@ mod tests {
             5 => String::new(),
             6 => "{}".repeat(id),
             // Cut anywhere: in a name, in a word, behind a comma. What is left may stand in the next line.
-            7 => said.split_at(id).0.to_owned(),
-            8 => said.split_at(id).1.to_owned(),
-            9 => said[..id].to_owned() + "\n" + &said[id..],
-            10 => said[..id].to_owned() + "\\\n" + &said[id..],
+            7 => front.to_owned(),
+            8 => rest.to_owned(),
+            9 => format!("{front}\n{rest}"),
+            10 => format!("{front}\\\n{rest}"),
             11 => asked + " ",
             _ => asked + "\r",
         }
