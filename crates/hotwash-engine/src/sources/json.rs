@@ -495,18 +495,15 @@ impl<'a> Cursor<'a> {
     fn string(&mut self) -> Result<Text<'a>> {
         let inside = self.rest.get(1..).unwrap_or_default();
         let Some(block) = inside.first_chunk::<BLOCK>() else { return self.last_string() };
-        let (chunks, _): (&[[u8; CHUNK]], _) = block.as_chunks();
-        for (n, chunk) in chunks.iter().enumerate() {
-            if let Some(length) = plain_length(chunk) {
-                let length = n * CHUNK + length;
-                if block[length] != b'"' {
-                    return self.long_inside(n * CHUNK).map(Text::json);
-                }
-                self.advance(length + 2);
-                return Ok(Text::verbatim(&block[..length]));
-            }
+        // All of the block at once: how long strings are is anybody's guess.
+        let (chunks, _) = block.as_chunks();
+        let marks = chunks.iter().rev().fold(0, |marks, chunk| marks << CHUNK | u64::from(marks_of(chunk)));
+        let length = marks.trailing_zeros() as usize;
+        if block.get(length) != Some(&b'"') {
+            return self.long_inside(length).map(Text::json);
         }
-        self.long_inside(BLOCK).map(Text::json)
+        self.advance(length + 2);
+        Ok(Text::verbatim(&block[..length]))
     }
 
     /// At an opening quote near the end of the line: the string. The last bytes are looked at twice.
@@ -516,10 +513,10 @@ impl<'a> Cursor<'a> {
         let Some(last) = inside.last_chunk() else { return self.long_inside(0).map(Text::json) };
         let (chunks, rest) = inside.as_chunks();
         let from = inside.len() - rest.len();
-        let found = chunks.iter().position(|chunk| marks(chunk) != 0);
+        let found = chunks.iter().position(|chunk| marks_of(chunk) != 0);
         let (from, marks) = match found {
-            Some(n) => (n * CHUNK, marks(&chunks[n])),
-            None => (from, marks(last) >> (CHUNK - rest.len())),
+            Some(n) => (n * CHUNK, marks_of(&chunks[n])),
+            None => (from, marks_of(last) >> (CHUNK - rest.len())),
         };
         let length = from + marks.trailing_zeros() as usize;
         if inside.get(length) != Some(&b'"') {
@@ -611,7 +608,7 @@ fn places(chunk: [u8; CHUNK], byte: u8) -> u8x16 {
 
 /// Where a plain string may end in a chunk, at a quote, a backslash or a newline: a bit for each place.
 #[inline]
-fn marks(chunk: &[u8; CHUNK]) -> u32 {
+fn marks_of(chunk: &[u8; CHUNK]) -> u32 {
     marked(chunk).to_bitmask()
 }
 
@@ -623,7 +620,7 @@ fn marked(chunk: &[u8; CHUNK]) -> u8x16 {
 /// How many bytes stand before the first mark of a chunk, if it has one.
 #[inline]
 fn plain_length(chunk: &[u8; CHUNK]) -> Option<usize> {
-    let marks = marks(chunk);
+    let marks = marks_of(chunk);
     (marks != 0).then(|| marks.trailing_zeros() as usize % CHUNK)
 }
 
