@@ -32,18 +32,21 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 /// A transcript of this size is read before others.
 const LONG_BYTES: u64 = 4 << 20;
-/// How many transcripts are read before they are graded together and handed to the writer, who is woken for it, or how
-/// many bytes of them.
-const HANDED_OVER: usize = 48;
-const HANDED_OVER_BYTES: u64 = 16 << 20;
-/// How many times that may wait for the writer.
-const WAITING: usize = 32;
+/// How many transcripts all readers together have in hand, and how many bytes of them, before each grades its own in one
+/// go and hands them to the writer, who is woken for it. Many at once cost less, and take memory.
+const IN_HAND: usize = 96;
+const IN_HAND_BYTES: u64 = 32 << 20;
+/// And how many each has at least and at most.
+const GROUP: RangeInclusive<usize> = 8..=48;
+/// How many transcripts may wait for the writer.
+const WAITING: usize = 512;
 /// How many transcripts are kept in one go. Each time, the pages that indexes grow in are written once more.
 const BATCH: usize = 512;
 /// And how many at the end, when those who read have nothing left to do but to wait for it.
@@ -164,11 +167,13 @@ fn read(
     let mut ready = Ready::default();
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
     let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::sync_channel(WAITING);
+    let readers = setup.jobs.clamp(1, jobs.len());
+    let limits = Limits::of(readers);
+    let (sender, receiver) = mpsc::sync_channel(WAITING / limits.transcripts);
     std::thread::scope(|scope| {
         let mut makers = Vec::new();
-        for maker in 0..setup.jobs.clamp(1, jobs.len()) {
-            let (sender, next) = (sender.clone(), &next);
+        for maker in 0..readers {
+            let (sender, next, limits) = (sender.clone(), &next, &limits);
             let (back, kept) = mpsc::channel::<Vec<Rows>>();
             makers.push(back);
             scope.spawn(move || {
@@ -176,7 +181,7 @@ fn read(
                 let mut group = Group::default();
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     group.add(job, job.run(setup, &mut window));
-                    if group.is_full() {
+                    if group.is_full(limits) {
                         if sender.send((maker, group.finish(setup))).is_err() {
                             return; // the writer has given up
                         }
@@ -467,6 +472,20 @@ struct Job<'a> {
     topics: Arc<Decisions>,
 }
 
+/// How large a group gets.
+struct Limits {
+    transcripts: usize,
+    bytes: u64,
+}
+
+impl Limits {
+    /// Where so many readers share what may be in hand.
+    fn of(readers: usize) -> Limits {
+        let transcripts = (IN_HAND / readers).clamp(*GROUP.start(), *GROUP.end());
+        Limits { transcripts, bytes: IN_HAND_BYTES / IN_HAND as u64 * transcripts as u64 }
+    }
+}
+
 /// Transcripts that were read, to be handed to the writer together.
 #[derive(Default)]
 struct Group<'j> {
@@ -485,8 +504,8 @@ impl<'j> Group<'j> {
         self.done.push((job, result));
     }
 
-    fn is_full(&self) -> bool {
-        self.done.len() >= HANDED_OVER || self.bytes >= HANDED_OVER_BYTES
+    fn is_full(&self, limits: &Limits) -> bool {
+        self.done.len() >= limits.transcripts || self.bytes >= limits.bytes
     }
 
     /// What came of each, and the rows of those that could be read. They are made here and not by the writer, who has the
