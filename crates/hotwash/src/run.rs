@@ -22,6 +22,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How many troublesome files are named.
@@ -250,6 +251,15 @@ impl<'a> Run<'a> {
         Ok((window, rows))
     }
 
+    /// Brings what was kept to the disk while the caller goes on: closing the store would wait for it.
+    pub(crate) fn to_disk(&self) -> Option<ToDisk> {
+        if !self.has_read() || !self.is_kept() {
+            return None;
+        }
+        let mut disk = self.store.disk();
+        std::thread::Builder::new().spawn(move || disk.checkpoint()).ok().map(|thread| ToDisk(Some(thread)))
+    }
+
     /// Asks the store two things at once, where there is a second way into it.
     pub(crate) fn at_once<A, B: Send>(
         &self,
@@ -260,11 +270,6 @@ impl<'a> Run<'a> {
             return Ok((one(&self.store)?, other(&self.store)?));
         };
         std::thread::scope(|scope| {
-            if self.has_read() {
-                // What was kept must be on the disk when the store is closed. It need not be waited for then.
-                let mut disk = self.store.disk();
-                scope.spawn(move || disk.checkpoint());
-            }
             let other = scope.spawn(move || other(&beside));
             let one = one(&self.store);
             let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -419,6 +424,19 @@ fn nothing_readable(discovery: &Discovery) -> Failure {
         .take(NAMED)
         .fold(failure, |failure, (path, why)| failure.cause(format!("{}: {why}", path.display())));
     failure.hint("give transcripts (.jsonl), folders of them, or - for stdin")
+}
+
+/// What is being brought to the disk; waits for it when dropped. It must be gone before the store is: only the last one to
+/// close a store clears its log away.
+pub(crate) struct ToDisk(Option<JoinHandle<()>>);
+
+impl Drop for ToDisk {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // What it could not do, closing the store does.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// Now.

@@ -381,7 +381,7 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    /// Looks at a step, and cuts by what this says of topics; not at all without it.
+    /// Takes in a step. Cuts where `topic` and the rest say so; nowhere without it.
     #[inline(never)]
     fn step(&mut self, event: &Event<'_>, step: &Step<'_>, topic: Option<&dyn TopicJudge>) {
         if let Some(topic) = topic {

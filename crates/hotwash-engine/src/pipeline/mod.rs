@@ -40,7 +40,8 @@ use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 /// A transcript of this size is read before others.
 const LONG_BYTES: u64 = 4 << 20;
 /// How many transcripts all readers together have in hand, and how many bytes of them, before each grades its own in one
-/// go and hands them to the writer, who is woken for it. Many at once cost less, and take memory.
+/// go and hands them to the writer, who is woken for it. Many at once cost less, and take memory. Where there are many
+/// readers, each has the least that is worth it, and all together more.
 const IN_HAND: usize = 96;
 const IN_HAND_BYTES: u64 = 32 << 20;
 /// And how many each has at least and at most.
@@ -49,9 +50,9 @@ const GROUP: RangeInclusive<usize> = 8..=48;
 const WAITING: usize = 512;
 /// How many transcripts are kept in one go. Each time, the pages that indexes grow in are written once more.
 const BATCH: usize = 512;
-/// And how many at the end, when those who read have nothing left to do but to wait for it.
-const LAST_BATCH: usize = 64;
-/// After how many of them somebody is asked to empty the log of the store, and after how many the writer does so.
+/// And how many at least while others are still read.
+const SMALLEST_BATCH: usize = 64;
+/// After how many transcripts somebody is asked to empty the log of the store, and after how many the writer does so.
 const ASKED_AFTER: usize = 2 * BATCH;
 const WAITS_AFTER: usize = 16 * BATCH;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
@@ -130,7 +131,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     let disk = Mutex::new(store.without_waiting()?);
     let done = std::thread::scope(|scope| {
         let (asked, asks) = mpsc::sync_channel(1);
-        let mut log = Log { disk: &disk, asked, put: 0 };
+        let mut log = Log { disk: &disk, asked, taken: 0 };
         scope.spawn(|| {
             for () in asks {
                 checkpoint(&disk);
@@ -221,14 +222,17 @@ fn read(
                 }
                 files += 1;
                 (setup.progress)(files, jobs.len(), ingested.bytes, total);
-                // Fewer and fewer, so that little is left when the last one has been read.
-                let enough = (jobs.len() - files).clamp(LAST_BATCH, BATCH);
+                // Fewer and fewer, so that little is left when the last one has been read and nobody else has anything to do.
+                let enough = (jobs.len() - files).clamp(SMALLEST_BATCH, BATCH);
                 if batch.rows.len() >= enough {
                     batch.put(store, setup, ingested, &mut ready)?;
                     log.has_grown(batch.rows.len());
                     batch.give_back(&makers);
                 }
             }
+        }
+        if batch.rows.is_empty() && batch.archived.is_empty() {
+            return Ok(());
         }
         batch.put(store, setup, ingested, &mut ready)
     })?;
@@ -436,16 +440,16 @@ impl Batch {
 struct Log<'d> {
     disk: &'d Mutex<Disk>,
     asked: mpsc::SyncSender<()>,
-    /// How many transcripts were put.
-    put: usize,
+    /// How many transcripts it has taken in.
+    taken: usize,
 }
 
 impl Log<'_> {
     /// So many transcripts were put.
     fn has_grown(&mut self, by: usize) {
-        let before = self.put;
-        self.put += by;
-        let has_passed = |every: usize| self.put / every > before / every;
+        let before = self.taken;
+        self.taken += by;
+        let has_passed = |every: usize| self.taken / every > before / every;
         if has_passed(WAITS_AFTER) {
             // It only begins anew if nobody writes meanwhile.
             checkpoint(self.disk);

@@ -29,6 +29,7 @@ const CAUSES: usize = 4;
 
 pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
+    let _to_disk = run.to_disk();
     let screen = &context.screen;
     let query = Query { without_facts: true, ..run.query(project(select), false) };
     let window = run.window(screen, select.until.as_deref(), &query)?;

@@ -435,8 +435,10 @@ impl<'b> Batch<'b> {
         self.make_room(reading, seen, tell);
         let mut cursor = Cursor::in_line(lines);
         self.read(&mut cursor, number, memory).ok()?;
+        // There may be white space behind it, such as the other half of a line end.
+        let is_all = cursor.peek() == Some(b'\n');
         let length = cursor.since(lines).len();
-        if cursor.rest().first() != Some(&b'\n') || length > LONGEST_LINE {
+        if !is_all || length > LONGEST_LINE {
             self.noted.pop();
             return None;
         }
@@ -542,6 +544,16 @@ mod tests {
     }
 
     #[test]
+    fn a_record_over_the_limit_is_passed_over_like_any_line() {
+        let record = |length: usize| format!(r#"{{"type":"{}"}}"#, "x".repeat(length - 11)) + "\n";
+        let lines = line(1, 1) + "\n" + &record(LONGEST_LINE) + &record(LONGEST_LINE + 1) + &line(1, 2) + "\n";
+        let mut transcript = Transcript::whole();
+        transcript.read(&mut lines.as_bytes(), &mut Window::default(), |_| {}).unwrap();
+        let Reading { lines: read, oversized_lines, .. } = transcript.reading;
+        assert_eq!((read, oversized_lines, transcript.offset), (4, 1, lines.len() as u64));
+    }
+
+    #[test]
     fn a_batch_leaves_its_room_to_the_next() {
         let (mut window, mut transcript) = (Window::default(), Transcript::whole());
         let lines: String = (0..3).map(|id| line(0, id) + "\n").collect();
@@ -562,6 +574,7 @@ mod tests {
             for line in lines.split('\n') {
                 alone.line(line.as_bytes());
             }
+            prop_assert_eq!(together.offset as usize, lines.rfind('\n').map_or(0, |last| last + 1));
             let facts = |transcript: &Transcript| transcript.pieces.ledger().finish(prices::shipped()).stored();
             prop_assert_eq!(together.reading, alone.reading);
             prop_assert_eq!(facts(&together), facts(&alone));
