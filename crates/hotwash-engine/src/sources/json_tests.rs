@@ -1,0 +1,148 @@
+//! What the cursor reads and what it refuses.
+
+use super::*;
+
+fn skips(text: &str) -> bool {
+    let mut cursor = Cursor::new(text.as_bytes());
+    cursor.skip().is_ok() && cursor.peek().is_none()
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_string_ends_at_its_first_quote_that_is_not_escaped(text in r#"[a"\\\\\n]{0,90}"#, long in 0usize..90) {
+        let text = format!("{}{text}", "x".repeat(long));
+        let mut escaped = false;
+        let end = text.bytes().position(|byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        });
+        let quoted = format!("\"{text}");
+        let inside = |mut cursor: Cursor<'_>| cursor.string().ok().map(|string| string.raw().to_vec());
+        let expected = end.map(|end| text.as_bytes()[..end].to_vec());
+        proptest::prop_assert_eq!(inside(Cursor::new(quoted.as_bytes())), expected.clone());
+        let in_line = expected.filter(|string| !string.contains(&b'\n'));
+        proptest::prop_assert_eq!(inside(Cursor::in_line(quoted.as_bytes())), in_line);
+    }
+
+    #[test]
+    fn numbers_are_read_alike_however_long(text in r"-?[0-9]{1,22}(\.[0-9])?(e[0-9])?") {
+        let whole = skips(&text).then(|| text.parse().ok().or_else(|| text.parse().ok().map(|n: f64| n as i64)));
+        let read = |text: &str, end: Option<u8>| {
+            let mut cursor = Cursor::new(text.as_bytes());
+            cursor.integer().ok().filter(|_| cursor.peek() == end)
+        };
+        proptest::prop_assert_eq!(read(&text, None), whole);
+        proptest::prop_assert_eq!(read(&format!("{text},\"next\":0"), Some(b',')), whole);
+    }
+
+    #[test]
+    fn what_follows_in_other_lines_makes_no_difference(cut in 0usize..400, long in 0usize..90, escape: bool) {
+        let word = "x".repeat(long);
+        let value = format!(r#"{{"a":[1,-2.5e7,"{word}\n\"{word}",null,true,{{}}], "{word}" : {{"b":"","c":"é"}} }}"#);
+        let cut = (0..=cut.min(value.len())).rev().find(|at| value.is_char_boundary(*at)).unwrap();
+        let (line, others) = value.split_at(cut);
+        let line = if escape && !others.is_empty() { format!("{line}\\") } else { line.to_owned() };
+        for others in [others, "\"}", "", &value] {
+            let lines = format!("{line}\n{others}");
+            let (mut alone, mut among) = (Cursor::new(line.as_bytes()), Cursor::in_line(lines.as_bytes()));
+            let read = alone.skip();
+            proptest::prop_assert_eq!(among.skip(), read);
+            if read.is_ok() {
+                proptest::prop_assert_eq!(alone.since(line.as_bytes()), among.since(lines.as_bytes()));
+            }
+        }
+    }
+
+    #[test]
+    fn an_expected_length_makes_no_difference(text in r#"[a"\\]{0,3}[a-z]{12,17}[a"\\]{0,3}"#) {
+        let line = format!("\"{text}\",\"next\":\"{text}\"}}");
+        let (mut one, mut other) = (Cursor::new(line.as_bytes()), Cursor::new(line.as_bytes()));
+        proptest::prop_assert_eq!(one.text_of::<17>(), other.text());
+        proptest::prop_assert_eq!(one.rest(), other.rest());
+    }
+}
+
+#[test]
+fn whole_values_are_skipped() {
+    for text in [
+        "{}",
+        "[]",
+        r#"{"a":1}"#,
+        r#"[1,-2.5e+7,"x",null,true,false,{"a":[{}]}]"#,
+        r#""a\"b\\""#,
+        " { \"a\" : [ ] } ",
+        "\"raw \n newline\"",
+        r#""\x odd escape""#,
+        "0",
+        "-0.5",
+    ] {
+        assert!(skips(text), "{text}");
+    }
+}
+
+#[test]
+fn broken_values_are_not() {
+    for text in [
+        "",
+        "{",
+        "[",
+        "{]",
+        "[}",
+        r#"{"a"}"#,
+        r#"{"a":}"#,
+        r#"{"a":1,}"#,
+        "[1,]",
+        "[,1]",
+        r"{a:1}",
+        "nul",
+        "truely",
+        "01",
+        "1.",
+        "1e",
+        "-",
+        "+1",
+        r#""open"#,
+        r#""open\""#,
+        "[1 2]",
+        r#"{"a":1 "b":2}"#,
+        "NaN",
+        "{}x",
+    ] {
+        assert!(!skips(text), "{text}");
+    }
+}
+
+#[test]
+fn nesting_has_a_limit_and_no_stack() {
+    assert!(skips(&format!("{}{}", "[".repeat(128), "]".repeat(128))));
+    assert!(!skips(&format!("{}{}", "[".repeat(129), "]".repeat(129))));
+    assert!(!skips(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))));
+}
+
+#[test]
+fn nesting_is_counted_from_the_outermost_container() {
+    for (depth, fits) in [(126, true), (127, false)] {
+        let text = format!(r#"{{"a":[{}{}],"b":{{}}}}"#, "[".repeat(depth), "]".repeat(depth));
+        let read = Cursor::new(text.as_bytes()).object(|cursor, _| cursor.array_or_skip(Cursor::skip));
+        assert_eq!(read.is_ok(), fits, "{depth}");
+        assert_eq!(skips(&text), fits, "{depth}");
+    }
+}
+
+#[test]
+fn values_of_the_wrong_type_are_skipped() {
+    let mut cursor = Cursor::new(br#"{"a":[1],"b":"x","c":12.9,"d":true,"e":"true"}"#);
+    let mut seen = Vec::new();
+    cursor
+        .object(|cursor, key| {
+            seen.push(match key {
+                b"a" => format!("{:?}", cursor.text()?),
+                b"b" | b"c" => format!("{:?}", cursor.integer()?),
+                _ => format!("{:?}", cursor.is_true()?),
+            });
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(seen, [r#""""#, "None", "Some(12)", "true", "false"]);
+}
