@@ -125,7 +125,11 @@ impl Escapes {
         let first = u64::from(self.first);
         let may_escape = backslashes & !first;
         let alternating = (may_escape << 1 | ODD).wrapping_sub(may_escape) ^ ODD;
-        self.first = (alternating & backslashes) >> 63 == 1;
+        // The same as the highest of the alternating bits, but the next block need not wait for them.
+        self.first = match backslashes.leading_ones() {
+            u64::BITS => self.first,
+            run => run % 2 == 1,
+        };
         alternating ^ (backslashes | first)
     }
 }

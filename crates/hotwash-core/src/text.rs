@@ -16,7 +16,10 @@ pub struct Text<'a> {
     form: Form,
 }
 
+/// As wide as a word: in a byte, with nothing behind it, it would be copied in pieces that the processor cannot put together
+/// again without waiting for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(usize)]
 enum Form {
     #[default]
     Plain,
