@@ -97,7 +97,7 @@ mod x86 {
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it is to be compiled for the processor that its caller is for")]
 fn first(blocks: &[[u8; BLOCK]], escaped: bool, places: impl Fn(&[u8; BLOCK]) -> Places) -> Option<usize> {
-    let mut escapes = Escapes { first: escaped };
+    let mut escapes = Escapes { first: u64::from(escaped) };
     for (n, block) in blocks.iter().enumerate() {
         let Places { quotes, backslashes, newlines } = places(block);
         let ends = quotes & !escapes.escaped(backslashes) | newlines;
@@ -110,8 +110,8 @@ fn first(blocks: &[[u8; BLOCK]], escaped: bool, places: impl Fn(&[u8; BLOCK]) ->
 
 /// Which places of a string are escaped, block after block.
 struct Escapes {
-    /// Whether the first place of the next block is.
-    first: bool,
+    /// A bit for the first place of the next block.
+    first: u64,
 }
 
 impl Escapes {
@@ -122,13 +122,13 @@ impl Escapes {
     #[inline(always)]
     fn escaped(&mut self, backslashes: u64) -> u64 {
         const ODD: u64 = u64::from_le_bytes([0b1010_1010; 8]);
-        let first = u64::from(self.first);
+        let first = self.first;
         let may_escape = backslashes & !first;
         let alternating = (may_escape << 1 | ODD).wrapping_sub(may_escape) ^ ODD;
         // The same as the highest of the alternating bits, but the next block need not wait for them.
         self.first = match backslashes.leading_ones() {
-            u64::BITS => self.first,
-            run => run % 2 == 1,
+            u64::BITS => first,
+            run => u64::from(run % 2),
         };
         alternating ^ (backslashes | first)
     }

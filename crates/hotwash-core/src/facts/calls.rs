@@ -13,10 +13,11 @@ use crate::shell;
 use crate::text::Text;
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 /// Inputs are kept to this length for comparing calls with each other.
 const INPUT_KEPT: usize = 1000;
@@ -87,15 +88,15 @@ pub struct OpenCall {
     pub at: Option<Timestamp>,
     /// What its runs came to: read off the output once, however many ledgers follow the call.
     #[serde(skip)]
-    pub(super) results: OnceLock<Results>,
+    pub(super) results: OnceCell<Results>,
     /// The lines of its change, as above.
     #[serde(skip)]
-    pub(super) lines: OnceLock<Lines>,
+    pub(super) lines: OnceCell<Lines>,
     /// What it showed, as above.
     #[serde(skip)]
-    pub(super) shown: OnceLock<Shown>,
+    pub(super) shown: OnceCell<Shown>,
     #[serde(skip)]
-    path_hash: OnceLock<u64>,
+    path_hash: OnceCell<u64>,
 }
 
 impl OpenCall {
@@ -114,10 +115,10 @@ impl OpenCall {
             range: (None, None),
             input: Vec::new(),
             at: None,
-            results: OnceLock::new(),
-            lines: OnceLock::new(),
-            shown: OnceLock::new(),
-            path_hash: OnceLock::new(),
+            results: OnceCell::new(),
+            lines: OnceCell::new(),
+            shown: OnceCell::new(),
+            path_hash: OnceCell::new(),
         }
     }
 
@@ -150,8 +151,9 @@ impl OpenCall {
 
     /// Lets go of what was worked out of it, which may be much larger than the call.
     fn forget(&mut self) {
-        (self.results, self.lines, self.shown) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        self.path_hash = OnceLock::new();
+        // Taken, where they are there: writing something empty over them costs more.
+        let _ = (self.results.take(), self.lines.take(), self.shown.take());
+        self.path_hash.take();
     }
 
     fn room(&self) -> usize {
@@ -231,7 +233,9 @@ pub enum Step<'a> {
     },
 }
 
+/// In whole words: a map is filled with thousands of them, and what is copied byte by byte the processor has to wait for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[repr(u64)]
 enum State {
     Open(Box<OpenCall>),
     /// A result whose call has not been seen.

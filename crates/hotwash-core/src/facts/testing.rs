@@ -60,22 +60,22 @@ pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
         match verb {
             "user" => {
                 let words = rest.replace("\\n", "\n");
-                tell(Kind::Prompt(Prompt { words: &words, via: PromptVia::Typed, images: 0 }));
+                tell(&Kind::Prompt(Prompt { words: &words, via: PromptVia::Typed, images: 0 }));
             }
-            "says" => tell(Kind::Says(Text::plain(rest))),
-            "compact" => tell(Kind::Compaction(Compaction::Auto)),
+            "says" => tell(&Kind::Says(Text::plain(rest))),
+            "compact" => tell(&Kind::Compaction(Compaction::Auto)),
             "queued" => {
-                tell(Kind::Prompt(Prompt { words: rest, via: PromptVia::Queued, images: 0 }));
+                tell(&Kind::Prompt(Prompt { words: rest, via: PromptVia::Queued, images: 0 }));
             }
-            "interrupt" => tell(Kind::Interrupt),
+            "interrupt" => tell(&Kind::Interrupt),
             "command" => {
                 let (name, args) = rest.split_once(' ').unwrap_or((rest, ""));
-                tell(Kind::Command { name: Text::plain(name), args: Text::plain(args), via: CommandVia::User });
+                tell(&Kind::Command { name: Text::plain(name), args: Text::plain(args), via: CommandVia::User });
             }
-            "client" => tell(Kind::ClientText(Body::One(Text::plain(rest)))),
-            "plan" => tell(Kind::PlanApproval(Body::One(Text::plain(rest)))),
-            "headless" => listen(&Event { origin: &Origin { headless: true, ..origin }, kind: Kind::Activity }),
-            "overloaded" => tell(Kind::ApiError(ApiError::Final(Body::One(Text::plain("overloaded"))))),
+            "client" => tell(&Kind::ClientText(Body::One(Text::plain(rest)))),
+            "plan" => tell(&Kind::PlanApproval(Body::One(Text::plain(rest)))),
+            "headless" => listen(&Event { origin: &Origin { headless: true, ..origin }, kind: &Kind::Activity }),
+            "overloaded" => tell(&Kind::ApiError(ApiError::Final(Body::One(Text::plain("overloaded"))))),
             "ok" | "error" | "created" => {
                 let (call, lines) = open.pop_front().unwrap_or_else(|| panic!("no call for {line:?}"));
                 let patch: Vec<Text<'_>> = lines.iter().map(|line| Text::plain(line)).collect();
@@ -87,7 +87,7 @@ pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
                 };
                 let body = Body::One(Text::plain(rest));
                 let error = verb == "error";
-                tell(Kind::Outcome(Outcome { call: Some(call), error, body, change, ..Outcome::default() }));
+                tell(&Kind::Outcome(Outcome { call: Some(call), error, body, change, ..Outcome::default() }));
             }
             _ => {
                 let (beside, name) = verb.strip_prefix('&').map_or((false, verb), |name| (true, name));
@@ -96,7 +96,7 @@ pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
                 let (input, lines) = input(name, rest);
                 open.push_back((key, lines));
                 let call = Call { key, message: Key(message), name: Text::plain(name), tool: tool(name), input };
-                tell(Kind::Call(call));
+                tell(&Kind::Call(call));
             }
         }
     }

@@ -132,7 +132,7 @@ pub struct Event<'a> {
     /// Where it comes from.
     pub origin: &'a Origin<'a>,
     /// What it is.
-    pub kind: Kind<'a>,
+    pub kind: &'a Kind<'a>,
 }
 
 /// What an event is.

@@ -190,33 +190,37 @@ impl<'a> Cursor<'a> {
         if self.peek() == Some(b'[') { self.array(each) } else { self.skip() }
     }
 
-    /// A string; empty if the value is something else.
+    /// Reads a string; empty if the value is something else. It is written where it belongs: what a function gives back
+    /// in memory is copied from there, and the processor waits for that to arrive.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
-    pub(crate) fn text(&mut self) -> Result<Text<'a>> {
+    pub(crate) fn text(&mut self, text: &mut Text<'a>) -> Result<()> {
         match self.word() {
-            Some(word) => Ok(Text::verbatim(word)),
-            None => Ok(self.any_text()?.unwrap_or_default()),
+            Some(word) => *text = Text::verbatim(word),
+            None => drop(self.any_text(text)?),
         }
+        Ok(())
     }
 
-    /// A string, if the value is one.
+    /// The same. Says whether the value is a string.
     #[inline]
-    pub(crate) fn text_if(&mut self) -> Result<Option<Text<'a>>> {
+    pub(crate) fn text_if(&mut self, text: &mut Text<'a>) -> Result<bool> {
         match self.word() {
-            Some(word) => Ok(Some(Text::verbatim(word))),
-            None => self.any_text(),
+            Some(word) => *text = Text::verbatim(word),
+            None => return self.any_text(text),
         }
+        Ok(true)
     }
 
-    /// A string, which most often has this length; empty if the value is something else.
+    /// Reads a string, which most often has this length; empty if the value is something else.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
-    pub(crate) fn text_of<const LENGTH: usize>(&mut self) -> Result<Text<'a>> {
+    pub(crate) fn text_of<const LENGTH: usize>(&mut self, text: &mut Text<'a>) -> Result<()> {
         match self.plain::<LENGTH>() {
-            Some(text) => Ok(Text::verbatim(text)),
-            None => Ok(self.any_text()?.unwrap_or_default()),
+            Some(plain) => *text = Text::verbatim(plain),
+            None => drop(self.any_text(text)?),
         }
+        Ok(())
     }
 
     /// Skips a value, which most often is a string of this length.
@@ -483,10 +487,15 @@ impl<'a> Cursor<'a> {
         Some(inside)
     }
 
-    /// A string, if the value is one; skips anything else.
+    /// Reads a string, if the value is one, and says whether; skips anything else.
     #[inline(never)]
-    fn any_text(&mut self) -> Result<Option<Text<'a>>> {
-        if self.peek() == Some(b'"') { self.string().map(Some) } else { self.skip_any().map(|()| None) }
+    fn any_text(&mut self, text: &mut Text<'a>) -> Result<bool> {
+        if self.peek() == Some(b'"') {
+            *text = self.string()?;
+            return Ok(true);
+        }
+        *text = Text::default();
+        self.skip_any().map(|()| false)
     }
 
     /// At an opening quote: the string. Ids, times and paths are not much longer than words.

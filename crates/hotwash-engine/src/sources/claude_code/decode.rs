@@ -27,7 +27,7 @@ pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mu
         headless: record.place.text(Part::Entrypoint).is("sdk-cli"),
         place: record.place.hash,
     };
-    let mut tell = |kind: Kind<'_>| tell(&Event { origin: &origin, kind });
+    let mut tell = |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
     match &*plain(record.kind) {
         b"assistant" => assistant(record, &mut tell),
         b"user" => user(record, &mut tell),
@@ -35,10 +35,10 @@ pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mu
         b"system" => system(record, &mut tell),
         b"attachment" => attachment(record, &mut tell),
         b"queue-operation" => queue(record, &mut tell),
-        b"ai-title" => tell(Kind::Title { text: record.ai_title, by_person: false }),
-        b"custom-title" => tell(Kind::Title { text: record.custom_title, by_person: true }),
-        known if BOOKKEEPING.contains(&known) => tell(Kind::Activity),
-        _ => tell(Kind::Unknown),
+        b"ai-title" => tell(&Kind::Title { text: record.ai_title, by_person: false }),
+        b"custom-title" => tell(&Kind::Title { text: record.custom_title, by_person: true }),
+        known if BOOKKEEPING.contains(&known) => tell(&Kind::Activity),
+        _ => tell(&Kind::Unknown),
     }
 }
 
@@ -95,15 +95,15 @@ pub(super) const BOOKKEEPING: &[&[u8]] = &[
     b"rate_limit_event",
 ];
 
-fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let message = &record.message;
     let key = Key::of(message.head.id);
     if record.is_api_error {
         let texts: Vec<Text<'_>> = text_blocks(&message.content);
-        tell(Kind::ApiError(ApiError::Final(Body::Many(&texts))));
+        tell(&Kind::ApiError(ApiError::Final(Body::Many(&texts))));
     }
     if !message.head.id.is_empty() {
-        tell(Kind::Message(Message {
+        tell(&Kind::Message(Message {
             key,
             model: message.head.model,
             usage: message.head.usage,
@@ -113,13 +113,13 @@ fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     let blocks = match &message.content {
         Content::Blocks(blocks) => blocks,
         // An API error is already told; its text is not the agent's.
-        Content::Text(text) if !record.is_api_error => return tell(Kind::Says(*text)),
+        Content::Text(text) if !record.is_api_error => return tell(&Kind::Says(*text)),
         Content::Text(_) | Content::None => return,
     };
     for block in blocks.iter() {
         match &*plain(block.kind) {
-            b"text" if !record.is_api_error => tell(Kind::Says(block.text)),
-            b"thinking" | b"redacted_thinking" => tell(Kind::Thinking),
+            b"text" if !record.is_api_error => tell(&Kind::Says(block.text)),
+            b"thinking" | b"redacted_thinking" => tell(&Kind::Thinking),
             b"tool_use" | b"server_tool_use" if !block.id.is_empty() => {
                 let tool = tool(block.name);
                 let input = if tool == Tool::Skill && block.input.which.is_empty() {
@@ -127,7 +127,7 @@ fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
                 } else {
                     block.input
                 };
-                tell(Kind::Call(Call { key: Key::of(block.id), message: key, name: block.name, tool, input }));
+                tell(&Kind::Call(Call { key: Key::of(block.id), message: key, name: block.name, tool, input }));
             }
             _ => {}
         }
@@ -165,7 +165,7 @@ fn text_blocks<'a>(content: &Content<'a>) -> Vec<Text<'a>> {
     }
 }
 
-fn user(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+fn user(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let (texts, images, results) = match &record.message.content {
         Content::Blocks(blocks) => {
             let results = results(record, blocks, tell);
@@ -191,7 +191,7 @@ fn user(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
 }
 
 /// Tells the results among the blocks and how many there were. What the client noted beside them is the first one's.
-fn results<'a>(record: &Record<'a>, blocks: &Blocks<'a>, tell: &mut dyn FnMut(Kind<'_>)) -> usize {
+fn results<'a>(record: &Record<'a>, blocks: &Blocks<'a>, tell: &mut dyn FnMut(&Kind<'_>)) -> usize {
     let mut told = 0;
     for block in blocks.iter().filter(|block| block.kind.is("tool_result")) {
         let body = match &block.result {
@@ -215,7 +215,7 @@ fn results<'a>(record: &Record<'a>, blocks: &Blocks<'a>, tell: &mut dyn FnMut(Ki
             outcome.lines_read = noted.lines_read;
             outcome.agent = noted.agent;
         }
-        tell(Kind::Outcome(outcome));
+        tell(&Kind::Outcome(outcome));
         told += 1;
     }
     told
@@ -243,16 +243,16 @@ const LOOK: usize = 4096;
 const MARK: usize = 128;
 
 /// Words recorded as the person's: a prompt, a command, an interrupt, or the client's.
-pub(crate) fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(Kind<'_>)) {
+pub(crate) fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(&Kind<'_>)) {
     let (start, all) = beginning(body);
     let skip = client_blocks(&start);
     let words = start.get(skip..).unwrap_or_default();
 
     if words.starts_with(INTERRUPT) {
-        return tell(Kind::Interrupt);
+        return tell(&Kind::Interrupt);
     }
     if by_client {
-        return tell(Kind::ClientText(*body));
+        return tell(&Kind::ClientText(*body));
     }
     if words.starts_with("<command-name>")
         || words.starts_with("<command-message>")
@@ -260,37 +260,37 @@ pub(crate) fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool
     {
         return match between(words, "<command-name>", "</command-name>") {
             Some(name) => command(name, words, CommandVia::User, tell),
-            None => tell(Kind::ClientText(*body)),
+            None => tell(&Kind::ClientText(*body)),
         };
     }
     if words.starts_with("<bash-input>") {
         return match between(words, "<bash-input>", "</bash-input>") {
-            Some(command) => tell(Kind::Bang(Text::plain(command))),
-            None => tell(Kind::ClientText(*body)),
+            Some(command) => tell(&Kind::Bang(Text::plain(command))),
+            None => tell(&Kind::ClientText(*body)),
         };
     }
     if CLIENT_BEGINNINGS.iter().any(|beginning| words.starts_with(beginning)) {
-        return tell(Kind::ClientText(*body));
+        return tell(&Kind::ClientText(*body));
     }
     if words.starts_with(PLAN) {
-        return tell(Kind::PlanApproval(*body));
+        return tell(&Kind::PlanApproval(*body));
     }
     if words.is_empty() && images == 0 {
-        return tell(Kind::ClientText(*body));
+        return tell(&Kind::ClientText(*body));
     }
     let whole = if all { start } else { body.to_str() };
     let words = whole.get(skip..).unwrap_or_default().trim();
-    tell(Kind::Prompt(Prompt { words, via, images }));
+    tell(&Kind::Prompt(Prompt { words, via, images }));
 }
 
 /// A slash command; the first versions of the client leave the slash out.
-fn command(name: &str, words: &str, via: CommandVia, tell: &mut dyn FnMut(Kind<'_>)) {
+fn command(name: &str, words: &str, via: CommandVia, tell: &mut dyn FnMut(&Kind<'_>)) {
     let name = name.trim();
     let args = Text::plain(between(words, "<command-args>", "</command-args>").unwrap_or_default().trim());
     if name.starts_with('/') {
-        tell(Kind::Command { name: Text::plain(name), args, via });
+        tell(&Kind::Command { name: Text::plain(name), args, via });
     } else {
-        tell(Kind::Command { name: Text::plain(&format!("/{name}")), args, via });
+        tell(&Kind::Command { name: Text::plain(&format!("/{name}")), args, via });
     }
 }
 
@@ -334,31 +334,31 @@ fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
     rest.get(..rest.find(close)?)
 }
 
-fn system(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+fn system(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     match &*plain(record.subtype) {
         b"compact_boundary" => {
             let manual = record.compact_trigger.is("manual");
-            tell(Kind::Compaction(if manual { Compaction::Manual } else { Compaction::Auto }));
+            tell(&Kind::Compaction(if manual { Compaction::Manual } else { Compaction::Auto }));
         }
-        b"api_error" => tell(Kind::ApiError(ApiError::Retry)),
+        b"api_error" => tell(&Kind::ApiError(ApiError::Retry)),
         b"local_command" => {
             let content = record.content.to_str();
             match between(&content, "<command-name>", "</command-name>") {
                 Some(name) => command(name, &content, CommandVia::System, tell),
-                None => tell(Kind::ClientText(Body::One(record.content))),
+                None => tell(&Kind::ClientText(Body::One(record.content))),
             }
         }
-        _ => tell(Kind::Activity),
+        _ => tell(&Kind::Activity),
     }
 }
 
-fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
-    let Some(attachment) = &record.attachment else { return tell(Kind::Activity) };
+fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
+    let Some(attachment) = &record.attachment else { return tell(&Kind::Activity) };
     if !attachment.kind.is("queued_command") || !attachment.mode.is("prompt") {
-        return tell(Kind::Activity);
+        return tell(&Kind::Activity);
     }
     let body = match &attachment.prompt {
-        Texts::None => return tell(Kind::Activity),
+        Texts::None => return tell(&Kind::Activity),
         Texts::One(text) => Body::One(*text),
         Texts::Many(texts) => Body::Many(texts),
     };
@@ -366,20 +366,20 @@ fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     said(&body, attachment.images, PromptVia::Queued, foreign || record.place.is_sidechain, tell);
 }
 
-fn queue(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+fn queue(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let content = record.content;
     let (words, _) = beginning(&Body::One(content));
     let words = words.trim_start();
     // Notices of background tasks are queued too, as JSON or as a tag; so are slash commands.
     let by_person = record.operation.is("enqueue") && !words.is_empty() && !words.starts_with(['{', '<', '/', '[']);
-    tell(if by_person { Kind::Queued(content) } else { Kind::Activity });
+    tell(&if by_person { Kind::Queued(content) } else { Kind::Activity });
 }
 
-fn progress(record: &Record<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
-    tell(Kind::Activity);
+fn progress(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
+    tell(&Kind::Activity);
     let Some(progress) = &record.progress else { return };
     if progress.kind.is("agent_progress") && progress.message_kind.is("assistant") && !progress.message.id.is_empty() {
-        tell(Kind::SubagentMessage(Message {
+        tell(&Kind::SubagentMessage(Message {
             key: Key::of(progress.message.id),
             model: progress.message.model,
             usage: progress.message.usage,

@@ -107,7 +107,7 @@ fn show(event: &Event<'_>) -> String {
     let event = &Event { origin: &nowhere(event), kind: event.kind };
     let body = match event.kind {
         Kind::PlanApproval(body) | Kind::ClientText(body) | Kind::ApiError(ApiError::Final(body)) => body,
-        Kind::Outcome(outcome) => outcome.body,
+        Kind::Outcome(outcome) => &outcome.body,
         _ => return format!("{event:?}"),
     };
     format!("{event:?} of {:?}", body.parts())

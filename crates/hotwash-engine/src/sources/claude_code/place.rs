@@ -128,9 +128,10 @@ impl Memory {
                 place.is_sidechain = cursor.is_true()?;
                 break;
             }
-            let value = cursor.text_if()?;
-            place.set(next, value.unwrap_or_default());
-            let Some(text) = value.and_then(Text::as_verbatim) else { break };
+            let mut text = Text::default();
+            let is_text = cursor.text_if(&mut text)?;
+            place.set(next, text);
+            let Some(text) = text.as_verbatim().filter(|_| is_text) else { break };
             run = cursor.since(from);
             let to = run.len() - 1; // before the closing quote
             if let Some(place) = self.texts.get_mut(next as usize) {

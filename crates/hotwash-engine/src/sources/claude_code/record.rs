@@ -151,7 +151,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
         memory.read(cursor, Part::Sidechain, &mut record.place)?;
     }
     if cursor.pass(br#","type":"#) {
-        record.kind = cursor.text()?;
+        cursor.text(&mut record.kind)?;
     }
     if cursor.pass(br#","data":"#) {
         progress(cursor, record.progress.insert(Progress::default()))?;
@@ -167,17 +167,17 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
     if cursor.pass(br#","requestId":"#) {
         cursor.skip_of::<MESSAGE_ID>()?;
         if cursor.pass(br#","type":"#) {
-            record.kind = cursor.text()?;
+            cursor.text(&mut record.kind)?;
         }
     }
     if cursor.pass(br#","uuid":"#) {
-        record.uuid = cursor.text_of::<UUID>()?;
+        cursor.text_of::<UUID>(&mut record.uuid)?;
     }
     if cursor.pass(br#","timestamp":"#) {
-        record.timestamp = cursor.text_of::<TIMESTAMP>()?;
+        cursor.text_of::<TIMESTAMP>(&mut record.timestamp)?;
     }
     if cursor.pass(br#","uuid":"#) {
-        record.uuid = cursor.text_of::<UUID>()?;
+        cursor.text_of::<UUID>(&mut record.uuid)?;
     }
     if cursor.pass(br#","toolUseResult":"#) {
         tool_use_result(cursor, record.result.insert(ToolUseResult::default()))?;
@@ -217,8 +217,12 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
             };
         }
     };
-    *text = cursor.text()?;
-    Ok(())
+    cursor.text(text)
+}
+
+fn text_if<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Text<'a>>> {
+    let mut text = Text::default();
+    Ok(cursor.text_if(&mut text)?.then_some(text))
 }
 
 fn flag(cursor: &mut Cursor<'_>, flag: &mut bool) -> Result<()> {
@@ -231,7 +235,7 @@ fn origin<'a>(cursor: &mut Cursor<'a>, kind: &mut Option<Text<'a>>) -> Result<()
     *kind = None;
     cursor.object_or_skip(|cursor, key| {
         match key {
-            b"kind" => *kind = cursor.text_if()?,
+            b"kind" => *kind = text_if(cursor)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -243,7 +247,7 @@ fn compact_trigger<'a>(cursor: &mut Cursor<'a>, trigger: &mut Text<'a>) -> Resul
     *trigger = Text::default();
     cursor.object_or_skip(|cursor, key| {
         match key {
-            b"trigger" => *trigger = cursor.text()?,
+            b"trigger" => cursor.text(trigger)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -260,9 +264,9 @@ fn message<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()>
     if !cursor.enter(br#"{"model":"#) {
         return cursor.object_or_skip(|cursor, key| message_pair(cursor, key, message));
     }
-    message.head.model = cursor.text()?;
+    cursor.text(&mut message.head.model)?;
     if cursor.pass(br#","id":"#) {
-        message.head.id = cursor.text_of::<MESSAGE_ID>()?;
+        cursor.text_of::<MESSAGE_ID>(&mut message.head.id)?;
     }
     if cursor.pass(br#","type":"message","role":"assistant","content":"#) {
         content(cursor, &mut message.content)?;
@@ -286,8 +290,7 @@ fn message_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], message: &mut Message<'
         7 if key == b"content" => return content(cursor, &mut message.content),
         _ => return cursor.skip(),
     };
-    *text = cursor.text()?;
-    Ok(())
+    cursor.text(text)
 }
 
 /// The pairs that nearly all begin with are looked for in their order, because their keys are long.
@@ -323,7 +326,9 @@ fn usage_pair(cursor: &mut Cursor<'_>, key: &[u8], usage: &mut Usage) -> Result<
         23 if key == b"cache_read_input_tokens" => &mut usage.cache_read,
         13 if key == b"output_tokens" => &mut usage.output,
         5 if key == b"speed" => {
-            usage.fast = cursor.text()?.is("fast");
+            let mut speed = Text::default();
+            cursor.text(&mut speed)?;
+            usage.fast = speed.is("fast");
             return Ok(());
         }
         14 if key == b"cache_creation" => return cache_creation(cursor, usage),
@@ -356,7 +361,11 @@ fn cache_creation(cursor: &mut Cursor<'_>, usage: &mut Usage) -> Result<()> {
 fn content<'a>(cursor: &mut Cursor<'a>, content: &mut Content<'a>) -> Result<()> {
     *content = Content::None;
     match cursor.peek() {
-        Some(b'"') => *content = Content::Text(cursor.text()?),
+        Some(b'"') => {
+            *content = Content::Text(Text::default());
+            let Content::Text(text) = content else { return Ok(()) };
+            cursor.text(text)?;
+        }
         Some(b'[') => {
             *content = Content::Blocks(Blocks::default());
             let Content::Blocks(blocks) = content else { return Ok(()) };
@@ -387,26 +396,26 @@ fn content<'a>(cursor: &mut Cursor<'a>, content: &mut Content<'a>) -> Result<()>
 
 fn block<'a>(cursor: &mut Cursor<'a>, block: &mut Block<'a>) -> Result<()> {
     if cursor.enter(br#"{"type":"#) {
-        block.kind = cursor.text()?;
+        cursor.text(&mut block.kind)?;
         if cursor.pass(br#","text":"#) {
-            block.text = cursor.text()?;
+            cursor.text(&mut block.text)?;
         }
         if cursor.pass(br#","id":"#) {
-            block.id = cursor.text_of::<TOOL_USE_ID>()?;
+            cursor.text_of::<TOOL_USE_ID>(&mut block.id)?;
         }
         if cursor.pass(br#","name":"#) {
-            block.name = cursor.text()?;
+            cursor.text(&mut block.name)?;
         }
         if cursor.pass(br#","input":"#) {
             input(cursor, &mut block.input)?;
         }
     } else if cursor.enter(br#"{"tool_use_id":"#) {
-        block.tool_use_id = cursor.text_of::<TOOL_USE_ID>()?;
+        cursor.text_of::<TOOL_USE_ID>(&mut block.tool_use_id)?;
         if cursor.pass(br#","type":"#) {
-            block.kind = cursor.text()?;
+            cursor.text(&mut block.kind)?;
         }
         if cursor.pass(br#","content":"#) {
-            block.result = texts(cursor)?.0;
+            texts(cursor, &mut block.result)?;
         }
     } else {
         return cursor.object(|cursor, key| block_pair(cursor, key, block));
@@ -425,48 +434,48 @@ fn block_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], block: &mut Block<'a>) ->
         11 if key == b"tool_use_id" => &mut block.tool_use_id,
         8 if key == b"is_error" => return flag(cursor, &mut block.is_error),
         7 if key == b"content" => {
-            block.result = texts(cursor)?.0;
+            texts(cursor, &mut block.result)?;
             return Ok(());
         }
         _ => return cursor.skip(),
     };
-    *text = cursor.text()?;
-    Ok(())
+    cursor.text(text)
 }
 
-/// A string, or the texts of an array of blocks; and how many images stood among them.
-fn texts<'a>(cursor: &mut Cursor<'a>) -> Result<(Texts<'a>, u32)> {
+/// Reads a string, or the texts of an array of blocks. Says how many images stood among them.
+fn texts<'a>(cursor: &mut Cursor<'a>, texts: &mut Texts<'a>) -> Result<u32> {
+    *texts = Texts::None;
+    let mut images = 0;
     match cursor.peek() {
-        Some(b'"') => Ok((Texts::One(cursor.text()?), 0)),
+        Some(b'"') => {
+            *texts = Texts::One(Text::default());
+            let Texts::One(text) = texts else { return Ok(0) };
+            cursor.text(text)?;
+        }
         Some(b'[') => {
-            let (mut texts, mut images) = (Vec::new(), 0);
+            let mut many = Vec::new();
             cursor.array(|cursor| {
                 if cursor.peek() != Some(b'{') {
                     return cursor.skip();
                 }
                 let (mut kind, mut text) = (Text::default(), Text::default());
-                cursor.object(|cursor, key| {
-                    match key.len() {
-                        4 if key == b"type" => kind = cursor.text()?,
-                        4 if key == b"text" => text = cursor.text()?,
-                        _ => cursor.skip()?,
-                    }
-                    Ok(())
+                cursor.object(|cursor, key| match key.len() {
+                    4 if key == b"type" => cursor.text(&mut kind),
+                    4 if key == b"text" => cursor.text(&mut text),
+                    _ => cursor.skip(),
                 })?;
                 if kind.is("text") {
-                    texts.push(text);
+                    many.push(text);
                 } else if kind.is("image") {
                     images += 1;
                 }
                 Ok(())
             })?;
-            Ok((Texts::Many(texts), images))
+            *texts = Texts::Many(many);
         }
-        _ => {
-            cursor.skip()?;
-            Ok((Texts::None, 0))
-        }
+        _ => cursor.skip()?,
     }
+    Ok(images)
 }
 
 pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Result<()> {
@@ -495,8 +504,7 @@ pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Resul
                 }
                 _ => return cursor.skip(),
             };
-            *text = cursor.text()?;
-            Ok(())
+            cursor.text(text)
         })
     })?;
     let or = |first: Text<'a>, second: Text<'a>| if first.is_empty() { second } else { first };
@@ -510,10 +518,10 @@ pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Resul
 fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
     cursor.object_or_skip(|cursor, key| {
         match key.len() {
-            8 if key == b"filePath" => result.path = cursor.text()?,
-            4 if key == b"type" => result.kind = cursor.text()?,
-            7 if key == b"content" => result.content = cursor.text_if()?,
-            7 if key == b"agentId" => result.agent = cursor.text()?,
+            8 if key == b"filePath" => cursor.text(&mut result.path)?,
+            4 if key == b"type" => cursor.text(&mut result.kind)?,
+            7 if key == b"content" => result.content = text_if(cursor)?,
+            7 if key == b"agentId" => cursor.text(&mut result.agent)?,
             15 if key == b"structuredPatch" => {
                 result.patch.clear();
                 result.patch.reserve(PATCH);
@@ -523,7 +531,12 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) 
                         5 if key == b"lines" => {
                             result.patch.truncate(earlier);
                             cursor.array_or_skip(|cursor| {
-                                result.patch.extend(cursor.text_if()?);
+                                result.patch.push(Text::default());
+                                if let Some(line) = result.patch.last_mut()
+                                    && !cursor.text_if(line)?
+                                {
+                                    result.patch.pop();
+                                }
                                 Ok(())
                             })
                         }
@@ -551,9 +564,9 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) 
 fn attachment<'a>(cursor: &mut Cursor<'a>, attachment: &mut Attachment<'a>) -> Result<()> {
     cursor.object_or_skip(|cursor, key| {
         match key.len() {
-            4 if key == b"type" => attachment.kind = cursor.text()?,
-            11 if key == b"commandMode" => attachment.mode = cursor.text()?,
-            6 if key == b"prompt" => (attachment.prompt, attachment.images) = texts(cursor)?,
+            4 if key == b"type" => cursor.text(&mut attachment.kind)?,
+            11 if key == b"commandMode" => cursor.text(&mut attachment.mode)?,
+            6 if key == b"prompt" => attachment.images = texts(cursor, &mut attachment.prompt)?,
             _ => cursor.skip()?,
         }
         Ok(())
@@ -565,7 +578,7 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
     if !cursor.enter(br#"{"type":"#) {
         return cursor.object_or_skip(|cursor, key| progress_pair(cursor, key, progress));
     }
-    progress.kind = cursor.text()?;
+    cursor.text(&mut progress.kind)?;
     for key in [br#","hookEvent":"#.as_slice(), br#","hookName":"#, br#","command":"#] {
         if cursor.pass(key) {
             cursor.skip()?;
@@ -577,13 +590,13 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
 #[inline(never)]
 fn progress_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], progress: &mut Progress<'a>) -> Result<()> {
     match key.len() {
-        4 if key == b"type" => progress.kind = cursor.text()?,
-        7 if key == b"agentId" => progress.agent = cursor.text()?,
+        4 if key == b"type" => cursor.text(&mut progress.kind)?,
+        7 if key == b"agentId" => cursor.text(&mut progress.agent)?,
         7 if key == b"message" => {
             (progress.message_kind, progress.message) = Default::default();
             cursor.object_or_skip(|cursor, key| {
                 match key.len() {
-                    4 if key == b"type" => progress.message_kind = cursor.text()?,
+                    4 if key == b"type" => cursor.text(&mut progress.message_kind)?,
                     7 if key == b"message" => message_head(cursor, &mut progress.message)?,
                     _ => cursor.skip()?,
                 }
@@ -604,7 +617,6 @@ fn message_head<'a>(cursor: &mut Cursor<'a>, message: &mut Head<'a>) -> Result<(
             5 if key == b"usage" => return usage(cursor, &mut message.usage),
             _ => return cursor.skip(),
         };
-        *text = cursor.text()?;
-        Ok(())
+        cursor.text(text)
     })
 }

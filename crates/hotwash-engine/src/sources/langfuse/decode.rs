@@ -150,7 +150,7 @@ pub(crate) fn read_line(
         sidechain: !agent.is_empty(),
         ..Origin::default()
     };
-    let mut tell = |kind: Kind<'_>| tell(&Event { origin: &origin, kind });
+    let mut tell = |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
     if envelope.end.is_some() {
         return match role {
             As::Tool => memory.outcome(&row, &mut tell),
@@ -164,15 +164,15 @@ pub(crate) fn read_line(
         As::Agent => {
             let input = row.io("input");
             let task = said::asked(&input).unwrap_or_else(|| row.text("name").to_owned());
-            tell(Kind::ClientText(Body::One(Text::plain(&task))));
-            tell(Kind::NotRecorded(lost::ALWAYS));
-            tell(Kind::NotRecorded(lost::STOPPED));
+            tell(&Kind::ClientText(Body::One(Text::plain(&task))));
+            tell(&Kind::NotRecorded(lost::ALWAYS));
+            tell(&Kind::NotRecorded(lost::STOPPED));
         }
-        As::Aside => tell(Kind::Activity),
+        As::Aside => tell(&Kind::Activity),
     }
 }
 
-type Tell<'t> = &'t mut dyn FnMut(Kind<'_>);
+type Tell<'t> = &'t mut dyn FnMut(&Kind<'_>);
 
 impl Memory {
     fn begin_turn(&mut self, row: &Row) {
@@ -197,16 +197,16 @@ impl Memory {
             if words.is_none() {
                 // That somebody asked is sure, what they asked is not.
                 self.prompt("", tell);
-                tell(Kind::NotRecorded(&lost::content()));
+                tell(&Kind::NotRecorded(&lost::content()));
             }
         }
         match words {
             Some(words) => self.prompt(&words, tell),
-            None => tell(Kind::Activity),
+            None => tell(&Kind::Activity),
         }
-        tell(Kind::NotRecorded(lost::ALWAYS));
+        tell(&Kind::NotRecorded(lost::ALWAYS));
         if self.recorder != Recorder::Codex {
-            tell(Kind::NotRecorded(lost::STOPPED));
+            tell(&Kind::NotRecorded(lost::STOPPED));
         }
         self.open.insert(row_key(row.trace(), row.id()), (As::Turn, row));
     }
@@ -219,7 +219,7 @@ impl Memory {
         if !words.is_empty() && matches!(self.recorder, Recorder::ClaudeCode | Recorder::Telemetry) {
             return claude_code::said(&Body::One(Text::plain(words)), 0, PromptVia::Typed, false, tell);
         }
-        tell(Kind::Prompt(Prompt { words: words.trim(), via: PromptVia::Typed, images: 0 }));
+        tell(&Kind::Prompt(Prompt { words: words.trim(), via: PromptVia::Typed, images: 0 }));
     }
 
     fn generation(&mut self, row: &Row, tell: Tell<'_>) {
@@ -228,7 +228,7 @@ impl Memory {
             let call = Key::of(Text::plain(&shown.id));
             if self.called.contains(&call) && self.ended.insert(call) {
                 let body = Body::One(Text::plain(&shown.text));
-                tell(Kind::Outcome(Outcome { call: Some(call), error: shown.error, body, ..Outcome::default() }));
+                tell(&Kind::Outcome(Outcome { call: Some(call), error: shown.error, body, ..Outcome::default() }));
             }
         }
         if !self.prompted
@@ -241,10 +241,10 @@ impl Memory {
         let failed = row.text("level") == "ERROR";
         if let Some(words) = said::answered(&output) {
             self.answered = true;
-            tell(Kind::Says(Text::plain(&words)));
+            tell(&Kind::Says(Text::plain(&words)));
         } else if failed {
             let body = Body::One(Text::plain(row.text("statusMessage")));
-            tell(Kind::ApiError(ApiError::Final(body)));
+            tell(&Kind::ApiError(ApiError::Final(body)));
         }
         for call in said::calls(&output) {
             self.asked_by.insert(call.id.clone(), message);
@@ -262,17 +262,17 @@ impl Memory {
         let key = Key::of(Text::plain(if id.is_empty() { &own } else { id }));
         self.last_message.insert(row.trace().to_owned(), key);
         let (model, usage) = (row.model(), row.usage());
-        tell(Kind::Message(Message {
+        tell(&Kind::Message(Message {
             key,
             model: Text::plain(if model.is_empty() { NO_MODEL } else { model }),
             usage: usage.unwrap_or_default(),
             agent: Text::plain(&self.agent),
         }));
         if model.is_empty() {
-            tell(Kind::NotRecorded(lost::MODEL));
+            tell(&Kind::NotRecorded(lost::MODEL));
         }
         if usage.is_none() {
-            tell(Kind::NotRecorded(lost::USAGE));
+            tell(&Kind::NotRecorded(lost::USAGE));
         }
         key
     }
@@ -284,7 +284,7 @@ impl Memory {
         let input = row.io("input");
         let name = tool_name(&row).to_owned();
         if self.recorder == Recorder::Telemetry && input.is_null() {
-            tell(Kind::NotRecorded(&lost::content()));
+            tell(&Kind::NotRecorded(&lost::content()));
         }
         self.call(&id, message, &name, &input, tell);
         self.open.insert(row_key(row.trace(), row.id()), (As::Tool, row));
@@ -316,7 +316,7 @@ impl Memory {
             input.which = input.command;
         }
         input.whole = whole.as_bytes();
-        tell(Kind::Call(Call { key, message, name: Text::plain(name), tool, input }));
+        tell(&Kind::Call(Call { key, message, name: Text::plain(name), tool, input }));
     }
 
     fn turn_ended(&mut self, row: &Row, tell: Tell<'_>) {
@@ -327,9 +327,9 @@ impl Memory {
         let stopped = self.recorder == Recorder::Codex && row.text("level") == "WARNING";
         let words = said::answered(&row.io("output")).filter(|_| !self.answered);
         match words {
-            Some(words) => tell(Kind::Says(Text::plain(&words))),
-            None if stopped => tell(Kind::Interrupt),
-            None => tell(Kind::Activity),
+            Some(words) => tell(&Kind::Says(Text::plain(&words))),
+            None if stopped => tell(&Kind::Interrupt),
+            None => tell(&Kind::Activity),
         }
     }
 
@@ -338,7 +338,7 @@ impl Memory {
         let output = row.io("output");
         let unanswered = matches!(&output, Value::Null) || output == "";
         if unanswered && self.recorder == Recorder::ClaudeCode && row.noted(&["output_meta"]).is_none() {
-            return tell(Kind::Activity); // the call was never answered
+            return tell(&Kind::Activity); // the call was never answered
         }
         self.ended.insert(call);
         let tool = tools::tool(tool_name(row));
@@ -364,7 +364,7 @@ impl Memory {
         });
         let cut = row.noted(&["output_meta"]).is_some_and(|meta| meta.get("truncated").is_some_and(|cut| cut == true));
         let read = tool == Tool::Read && !error;
-        tell(Kind::Outcome(Outcome {
+        tell(&Kind::Outcome(Outcome {
             call: Some(call),
             error,
             body: Body::One(Text::plain(&text)),
@@ -373,10 +373,10 @@ impl Memory {
             agent: Text::default(),
         }));
         if read && cut {
-            tell(Kind::NotRecorded(lost::LENGTH));
+            tell(&Kind::NotRecorded(lost::LENGTH));
         }
         if let Some(changed) = changed.filter(|changed| !changed.lost.is_empty()) {
-            tell(Kind::NotRecorded(changed.lost));
+            tell(&Kind::NotRecorded(changed.lost));
         }
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn events(record: At<'_>, line: &[u8], number: u32, tell: &mut dyn Fn
         headless: record.get("entrypoint").str() == "sdk-cli",
         place: None,
     };
-    let tell = &mut |kind: Kind<'_>| tell(&Event { origin: &origin, kind });
+    let tell = &mut |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
     match record.get("type").str() {
         "assistant" => assistant(record, line, tell),
         "user" => user(record, tell),
@@ -117,10 +117,10 @@ pub(super) fn events(record: At<'_>, line: &[u8], number: u32, tell: &mut dyn Fn
         "attachment" => attachment(record, tell),
         "progress" => progress(record, tell),
         "queue-operation" => queue_operation(record, tell),
-        "ai-title" => tell(Kind::Title { text: record.get("aiTitle").text(), by_person: false }),
-        "custom-title" => tell(Kind::Title { text: record.get("customTitle").text(), by_person: true }),
-        kind if BOOKKEEPING.contains(&kind.as_bytes()) => tell(Kind::Activity),
-        _ => tell(Kind::Unknown),
+        "ai-title" => tell(&Kind::Title { text: record.get("aiTitle").text(), by_person: false }),
+        "custom-title" => tell(&Kind::Title { text: record.get("customTitle").text(), by_person: true }),
+        kind if BOOKKEEPING.contains(&kind.as_bytes()) => tell(&Kind::Activity),
+        _ => tell(&Kind::Unknown),
     }
 }
 
@@ -141,17 +141,17 @@ fn usage(usage: At<'_>) -> Usage {
     }
 }
 
-fn assistant(record: At<'_>, line: &[u8], tell: &mut dyn FnMut(Kind<'_>)) {
+fn assistant(record: At<'_>, line: &[u8], tell: &mut dyn FnMut(&Kind<'_>)) {
     let message = record.get("message");
     let content = message.get("content");
     let failed = record.get("isApiErrorMessage").is_true();
     if failed {
         let texts = content.texts().unwrap_or_default();
-        tell(Kind::ApiError(ApiError::Final(Body::Many(&texts))));
+        tell(&Kind::ApiError(ApiError::Final(Body::Many(&texts))));
     }
     let id = message.get("id").str();
     if let Some(key) = key(id) {
-        tell(Kind::Message(Message {
+        tell(&Kind::Message(Message {
             key,
             model: message.get("model").text(),
             usage: usage(message.get("usage")),
@@ -161,15 +161,15 @@ fn assistant(record: At<'_>, line: &[u8], tell: &mut dyn FnMut(Kind<'_>)) {
     if let Some(text) = content.string()
         && !failed
     {
-        tell(Kind::Says(Text::plain(text)));
+        tell(&Kind::Says(Text::plain(text)));
     }
     for block in content.items() {
         match (block.get("type").str(), key(block.get("id").str())) {
-            ("text", _) if !failed => tell(Kind::Says(block.get("text").text())),
-            ("thinking" | "redacted_thinking", _) => tell(Kind::Thinking),
+            ("text", _) if !failed => tell(&Kind::Says(block.get("text").text())),
+            ("thinking" | "redacted_thinking", _) => tell(&Kind::Thinking),
             ("tool_use" | "server_tool_use", Some(key)) => {
                 let tool = tool(block.get("name").str());
-                tell(Kind::Call(Call {
+                tell(&Kind::Call(Call {
                     key,
                     message: Key::of(Text::plain(id)),
                     name: block.get("name").text(),
@@ -222,7 +222,7 @@ fn input<'t>(input: At<'t>, tool: Tool, line: &'t [u8]) -> Input<'t> {
     }
 }
 
-fn user(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+fn user(record: At<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let content = record.get("message").get("content");
     let noted = record.get("toolUseResult");
     let results: Vec<At<'_>> = content.blocks("tool_result").collect();
@@ -240,7 +240,7 @@ fn user(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
             outcome.lines_read = noted.get("file").get("numLines").count();
             outcome.agent = noted.get("agentId").text();
         }
-        tell(Kind::Outcome(outcome));
+        tell(&Kind::Outcome(outcome));
     }
     let texts = content.texts().unwrap_or_default();
     if !results.is_empty() && texts.is_empty() {
@@ -272,7 +272,7 @@ fn change<'t>(noted: At<'t>, patch: &'t [Text<'t>]) -> Option<Change<'t>> {
 }
 
 /// What words recorded as a person's are, by how they begin behind the blocks that the client put in front.
-fn said(texts: &[Text<'_>], images: usize, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(Kind<'_>)) {
+fn said(texts: &[Text<'_>], images: usize, via: PromptVia, by_client: bool, tell: &mut dyn FnMut(&Kind<'_>)) {
     let joined = texts.iter().map(|text| text.to_str().into_owned()).collect::<Vec<_>>().join("\n");
     let words = behind_client_blocks(&joined);
     let begins = |marks: &[&str]| marks.iter().any(|mark| words.starts_with(mark));
@@ -303,18 +303,18 @@ fn said(texts: &[Text<'_>], images: usize, via: PromptVia, by_client: bool, tell
     } else {
         Kind::Prompt(Prompt { words: words.trim(), via, images: images as u32 })
     };
-    tell(kind);
+    tell(&kind);
 }
 
 /// A slash command by its name, to which a slash is added where the client left it out.
-fn command(words: &str, via: CommandVia, otherwise: Kind<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+fn command(words: &str, via: CommandVia, otherwise: Kind<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     match inside(words, "command-name") {
         Some(name) => {
             let name = format!("/{}", name.trim().strip_prefix('/').unwrap_or(name.trim()));
             let args = Text::plain(inside(words, "command-args").map_or("", str::trim));
-            tell(Kind::Command { name: Text::plain(&name), args, via });
+            tell(&Kind::Command { name: Text::plain(&name), args, via });
         }
-        None => tell(otherwise),
+        None => tell(&otherwise),
     }
 }
 
@@ -343,12 +343,12 @@ fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     Some(rest.split_once(&format!("</{tag}>"))?.0)
 }
 
-fn system(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+fn system(record: At<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     if record.get("subtype").str() == "local_command" {
         let content = record.get("content");
         return command(content.str(), CommandVia::System, Kind::ClientText(Body::One(content.text())), tell);
     }
-    tell(match record.get("subtype").str() {
+    tell(&match record.get("subtype").str() {
         "compact_boundary" if record.get("compactMetadata").get("trigger").str() == "manual" => {
             Kind::Compaction(Compaction::Manual)
         }
@@ -358,7 +358,7 @@ fn system(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     });
 }
 
-fn attachment(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+fn attachment(record: At<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let attachment = record.get("attachment");
     let prompt = attachment.get("prompt");
     let queued = attachment.get("type").str() == "queued_command" && attachment.get("commandMode").str() == "prompt";
@@ -367,19 +367,19 @@ fn attachment(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
             let by_client = foreign(record) || record.get("isSidechain").is_true();
             said(&texts, prompt.blocks("image").count(), PromptVia::Queued, by_client, tell);
         }
-        _ => tell(Kind::Activity),
+        _ => tell(&Kind::Activity),
     }
 }
 
-fn progress(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
-    tell(Kind::Activity);
+fn progress(record: At<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
+    tell(&Kind::Activity);
     let data = record.get("data");
     let message = data.get("message").get("message");
     if data.get("type").str() == "agent_progress"
         && data.get("message").get("type").str() == "assistant"
         && let Some(key) = key(message.get("id").str())
     {
-        tell(Kind::SubagentMessage(Message {
+        tell(&Kind::SubagentMessage(Message {
             key,
             model: message.get("model").text(),
             usage: usage(message.get("usage")),
@@ -388,11 +388,11 @@ fn progress(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
     }
 }
 
-fn queue_operation(record: At<'_>, tell: &mut dyn FnMut(Kind<'_>)) {
+fn queue_operation(record: At<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let content = record.get("content");
     // Notices of background tasks are queued too, as JSON or as a tag; so are slash commands.
     let by_person = content.str().trim_start().chars().next().is_some_and(|first| !"{</[".contains(first));
-    tell(if by_person && record.get("operation").str() == "enqueue" {
+    tell(&if by_person && record.get("operation").str() == "enqueue" {
         Kind::Queued(content.text())
     } else {
         Kind::Activity
