@@ -306,7 +306,7 @@ impl<'a> Cursor<'a> {
     #[inline(never)]
     fn skip_any(&mut self) -> Result<()> {
         match self.peek() {
-            Some(b'"') => self.string().map(drop),
+            Some(b'"') => self.string(&mut Text::default()),
             Some(b'{' | b'[') => self.skip_container(),
             Some(_) => self.scalar(),
             None => Err(Malformed),
@@ -346,7 +346,7 @@ impl<'a> Cursor<'a> {
                 }
                 Some(b'"') => {
                     if self.word().is_none() {
-                        self.string()?;
+                        self.string(&mut Text::default())?;
                     }
                 }
                 Some(_) => self.scalar()?,
@@ -412,7 +412,8 @@ impl<'a> Cursor<'a> {
             }
             _ => return Err(Malformed),
         }
-        let key = self.string()?;
+        let mut key = Text::default();
+        self.string(&mut key)?;
         self.expect(b':')?;
         if let Some(key) = key.as_verbatim() {
             return Ok(Some(key));
@@ -426,7 +427,7 @@ impl<'a> Cursor<'a> {
         if self.peek() != Some(b'"') {
             return Err(Malformed);
         }
-        self.string()?;
+        self.string(&mut Text::default())?;
         self.expect(b':')
     }
 
@@ -491,48 +492,37 @@ impl<'a> Cursor<'a> {
     #[inline(never)]
     fn any_text(&mut self, text: &mut Text<'a>) -> Result<bool> {
         if self.peek() == Some(b'"') {
-            *text = self.string()?;
-            return Ok(true);
+            return self.string(text).map(|()| true);
         }
         *text = Text::default();
         self.skip_any().map(|()| false)
     }
 
-    /// At an opening quote: the string. Ids, times and paths are not much longer than words.
+    /// At an opening quote: reads the string. Ids, times and paths are not much longer than words.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "called from few places, often")]
-    fn string(&mut self) -> Result<Text<'a>> {
+    fn string(&mut self, text: &mut Text<'a>) -> Result<()> {
         let inside = self.rest.get(1..).unwrap_or_default();
-        let Some(block) = inside.first_chunk::<BLOCK>() else { return self.last_string() };
+        let Some(block) = inside.first_chunk::<BLOCK>() else { return self.last_string(text) };
         // All of the block at once: how long strings are is anybody's guess.
         let (chunks, _) = block.as_chunks();
         let marks = chunks.iter().rev().fold(0, |marks, chunk| marks << CHUNK | u64::from(marks_of(chunk)));
         let length = marks.trailing_zeros() as usize;
-        if block.get(length) != Some(&b'"') {
-            return self.long_inside(length).map(Text::json);
-        }
-        self.advance(length + 2);
-        Ok(Text::verbatim(&block[..length]))
+        *text = if block.get(length) == Some(&b'"') {
+            self.advance(length + 2);
+            Text::verbatim(&block[..length])
+        } else {
+            Text::json(self.long_inside(length)?)
+        };
+        Ok(())
     }
 
-    /// At an opening quote near the end of the bytes: the string. The last bytes are looked at twice.
+    /// At an opening quote near the end of the bytes: reads the string.
     #[inline(never)]
-    fn last_string(&mut self) -> Result<Text<'a>> {
-        let inside = self.rest.get(1..).unwrap_or_default();
-        let Some(last) = inside.last_chunk() else { return self.long_inside(0).map(Text::json) };
-        let (chunks, rest) = inside.as_chunks();
-        let from = inside.len() - rest.len();
-        let found = chunks.iter().position(|chunk| marks_of(chunk) != 0);
-        let (from, marks) = match found {
-            Some(n) => (n * CHUNK, marks_of(&chunks[n])),
-            None => (from, marks_of(last) >> (CHUNK - rest.len())),
-        };
-        let length = from + marks.trailing_zeros() as usize;
-        if inside.get(length) != Some(&b'"') {
-            return self.long_inside(from).map(Text::json);
-        }
-        self.advance(length + 2);
-        Ok(Text::verbatim(&inside[..length]))
+    fn last_string(&mut self, text: &mut Text<'a>) -> Result<()> {
+        let inside = self.long_inside(0)?;
+        *text = if inside.contains(&b'\\') { Text::json(inside) } else { Text::verbatim(inside) };
+        Ok(())
     }
 
     /// At an opening quote: the inside of the string, whatever it holds. Neither a quote nor a newline stands in its first
