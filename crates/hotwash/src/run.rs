@@ -28,6 +28,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// How many troublesome files are named.
 const NAMED: usize = 3;
 
+/// Where there is no store yet, up to this much is read before any of it is kept. If that is interrupted, it is read again,
+/// which takes some seconds.
+const MADE_BYTES: u64 = 8 << 30;
+
 /// What is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Input<'a> {
@@ -95,23 +99,32 @@ impl<'a> Run<'a> {
             return Run::in_memory(settings, rubric, rules, &places, Some(place));
         }
 
-        let rules = machine::rules(env, &settings.store.value, NewKey::Keep);
-        let (store, mut not_kept) = match Store::open(&settings.store.value, rules.clone()) {
-            Ok(store) => (store, None),
-            Err(error) if error.only_writing_fails() => (Store::in_memory(rules.clone())?, Some(error.to_string())),
-            Err(error) => return Err(error.into()),
-        };
         let (places, given) = match input {
             Input::Paths(paths) => (paths.to_vec(), true),
             Input::Sources | Input::SourcesOrExample => (folders(settings), false),
         };
-        let mut discovery = discover(&places);
+        // While transcripts are looked for, somebody else opens the store.
+        let (mut discovery, (rules, opened)) = std::thread::scope(|scope| {
+            let opens = scope.spawn(|| {
+                let rules = machine::rules(env, &settings.store.value, NewKey::Keep);
+                let opened = Store::open_or_make(&settings.store.value, rules.clone());
+                (rules, opened)
+            });
+            (discover(&places), opens.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
         if given {
             absolute(&mut discovery, env);
             if discovery.found.is_empty() && !discovery.problems.is_empty() {
                 return Err(nothing_readable(&discovery));
             }
         }
+        let is_much = discovery.found.iter().map(|found| found.size).sum::<u64>() > MADE_BYTES;
+        let in_place = |mut store: Store| if is_much { store.take_place().map(|_| store) } else { Ok(store) };
+        let (store, mut not_kept) = match opened.and_then(in_place) {
+            Ok(store) => (store, None),
+            Err(error) if error.only_writing_fails() => (Store::in_memory(rules.clone())?, Some(error.to_string())),
+            Err(error) => return Err(error.into()),
+        };
         let archive = not_kept.is_none().then(|| Archive::beside(&settings.store.value, now_ns()));
         let mut run = Run { archive, ..Run::around(settings, store, rubric, rules) };
         match run.ingest(&discovery) {

@@ -114,6 +114,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         }
     }
     if jobs.is_empty() {
+        store.take_place()?;
         // An earlier run may have been interrupted before it came to this.
         settle(store, setup, Ready::default())?;
         return Ok(ingested);
@@ -138,6 +139,9 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             }
         });
         let ready = read(&jobs, store, setup, &mut ingested, &mut log)?;
+        if !store.take_place()? {
+            return Ok(None);
+        }
         // Settling mostly reads.
         log.ask();
         if store.decisions()? != *topics {
@@ -145,11 +149,15 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             let paths: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
             store.mark_uncut(&paths)?;
         }
-        settle(store, setup, ready)
+        settle(store, setup, ready).map(Some)
     });
     let waits = store.with_waiting();
-    done?;
+    let done = done?;
     waits?;
+    if done.is_none() {
+        // Somebody else has made the store meanwhile: it is to be kept there.
+        return ingest(found, store, setup);
+    }
     // The first run has better things to do.
     if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
         compress(store, setup);

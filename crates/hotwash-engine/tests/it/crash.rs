@@ -2,17 +2,20 @@
 //!
 //! The child is this test binary: `child` does nothing unless it is told where to work.
 
-use crate::support::{Case, Talk};
-use hotwash_engine::stores::Query;
+use crate::support::{Case, Talk, rules};
+use hotwash_engine::stores::{Query, Store};
+use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const PLACE: &str = "HOTWASH_TEST_CHILD";
+/// Set where the store is not made beside its place.
+const IN_PLACE: &str = "HOTWASH_TEST_IN_PLACE";
 
 #[test]
 fn child() {
     if let Some(place) = std::env::var_os(PLACE) {
-        Case::at(place.into()).ingest();
+        Case { makes: std::env::var_os(IN_PLACE).is_none(), ..Case::at(place.into()) }.ingest();
     }
 }
 
@@ -20,6 +23,7 @@ fn spawn(case: &Case) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::child", "--test-threads", "1"])
         .env(PLACE, case.place())
+        .envs((!case.makes).then_some((IN_PLACE, "yes")))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -67,8 +71,8 @@ fn progress(case: &Case, files: usize) -> usize {
     archived.min(files) + kept + if kept == files { files - count("unsettled") } else { 0 }
 }
 
-fn kill_at_moments(moments: u32, talks: usize) {
-    let case = crowd(talks);
+fn kill_at_moments(moments: u32, talks: usize, makes: bool) {
+    let case = Case { makes, ..crowd(talks) };
     assert!(spawn(&case).wait().unwrap().success());
     let expected = case.dump();
     let files = case.found().len();
@@ -94,13 +98,22 @@ fn kill_at_moments(moments: u32, talks: usize) {
         assert_eq!(case.dump(), expected, "killed at {at} of {}", 3 * files);
     }
     println!("killed while reading, keeping, settling; not killed in time: {reached:?}");
-    assert!(reached[0] > 0 && reached[1] + reached[2] > 0, "{reached:?}");
+    // One that is made beside its place is there as a whole or not at all.
+    assert!(reached[0] > 0 && (makes || reached[1] + reached[2] > 0), "{reached:?}");
+}
+
+fn moments() -> u32 {
+    if std::env::var_os("HOTWASH_SLOW_TESTS").is_some() { 50 } else { 12 }
 }
 
 #[test]
 fn a_run_killed_at_any_moment_is_finished_by_the_next() {
-    let slow = std::env::var_os("HOTWASH_SLOW_TESTS").is_some();
-    kill_at_moments(if slow { 50 } else { 12 }, 300);
+    kill_at_moments(moments(), 300, false);
+}
+
+#[test]
+fn a_first_run_killed_at_any_moment_is_made_up_for_by_the_next() {
+    kill_at_moments(moments(), 300, true);
 }
 
 #[test]
@@ -136,16 +149,69 @@ fn a_run_that_stopped_before_copies_were_settled_is_finished_by_one_with_nothing
 
 #[test]
 fn two_processes_over_the_same_folder_agree() {
-    let case = crowd(150);
+    let mut case = crowd(150);
     case.ingest();
     let expected = case.dump();
-    for round in 0..4 {
+    for round in 0..6 {
         case.forget_everything();
+        case.makes = round % 3 != 0;
         let mut children = [spawn(&case), spawn(&case)];
         assert!(children.iter_mut().all(|child| child.wait().unwrap().success()), "round {round}");
         assert_eq!(case.dump(), expected, "round {round}");
         case.assert_sound();
     }
+}
+
+fn making(case: &Case) -> std::path::PathBuf {
+    case.store_path().with_extension("db-new")
+}
+
+#[test]
+fn a_store_takes_its_place_as_a_whole() {
+    let case = crowd(20);
+    let mut store = Store::open_or_make(&case.store_path(), rules()).unwrap();
+    assert!(making(&case).exists() && !case.store_path().exists());
+    case.try_ingest(&case.found(), &mut store).unwrap();
+    assert!(!making(&case).exists() && case.store_path().exists());
+    let mode: String = case.connection().query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+    case.assert_sound();
+}
+
+#[test]
+fn a_store_that_was_not_finished_is_thrown_away() {
+    let case = crowd(20);
+    case.ingest();
+    let expected = case.dump();
+    case.forget_everything();
+    drop(Store::open_or_make(&case.store_path(), rules()).unwrap());
+    assert!(!making(&case).exists() && !case.store_path().exists());
+    // As a run that is killed leaves it: where there is no store, and where there is one.
+    for _ in 0..2 {
+        fs::create_dir_all(making(&case).parent().unwrap()).unwrap();
+        fs::write(making(&case), "half a store").unwrap();
+        case.ingest();
+        assert!(!making(&case).exists());
+        assert_eq!(case.dump(), expected);
+    }
+}
+
+#[test]
+fn who_comes_while_a_store_is_made_goes_first() {
+    let case = crowd(20);
+    case.ingest();
+    let expected = case.dump();
+    case.forget_everything();
+    let mut slow = Store::open_or_make(&case.store_path(), rules()).unwrap();
+    // Neither waits for the other nor gets in its way.
+    case.ingest();
+    assert!(making(&case).exists());
+    assert_eq!(case.dump(), expected);
+    let ingested = case.try_ingest(&case.found(), &mut slow).unwrap();
+    assert_eq!((ingested.read, ingested.unchanged), (0, case.found().len() as u64));
+    assert!(!making(&case).exists());
+    assert_eq!(case.dump(), expected);
+    case.assert_sound();
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(crate) struct Case {
     pub(crate) jobs: usize,
     pub(crate) now_ns: i64,
     pub(crate) archived: bool,
+    /// A store that is not there is made beside its place.
+    pub(crate) makes: bool,
 }
 
 /// Its place on the disk.
@@ -59,14 +61,14 @@ impl Folder {
 impl Case {
     pub(crate) fn new() -> Case {
         let folder = Folder::Own(tempfile::tempdir().unwrap());
-        let case = Case { folder, jobs: 2, now_ns: NOW_NS, archived: true };
+        let case = Case { folder, jobs: 2, now_ns: NOW_NS, archived: true, makes: true };
         fs::create_dir(case.projects()).unwrap();
         case
     }
 
     /// The case that another process has made.
     pub(crate) fn at(place: PathBuf) -> Case {
-        Case { folder: Folder::Another(place), jobs: 2, now_ns: NOW_NS, archived: true }
+        Case { folder: Folder::Another(place), jobs: 2, now_ns: NOW_NS, archived: true, makes: true }
     }
 
     /// Where another process finds it.
@@ -173,7 +175,9 @@ impl Case {
     }
 
     pub(crate) fn ingest(&self) -> Ingested {
-        self.try_ingest(&self.found(), &mut self.open()).unwrap()
+        let mut store =
+            if self.makes { Store::open_or_make(&self.store_path(), rules()).unwrap() } else { self.open() };
+        self.try_ingest(&self.found(), &mut store).unwrap()
     }
 
     pub(crate) fn try_ingest(&self, found: &[Found], store: &mut Store) -> Result<Ingested, StoreError> {

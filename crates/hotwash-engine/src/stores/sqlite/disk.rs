@@ -1,5 +1,6 @@
 //! Bringing commits to the disk while the store is written, so that the writer need not wait for it.
 
+use super::make::Locked;
 use super::{CHECKPOINT_PAGES, Result, Store};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
@@ -18,7 +19,7 @@ impl Store {
 
     /// Who can bring commits to the disk while others are at the store.
     pub fn disk(&self) -> Disk {
-        Disk { store: self.path.clone(), connection: None }
+        Disk::of(self)
     }
 
     /// Brings commits to the disk by itself again.
@@ -30,8 +31,10 @@ impl Store {
 /// See [`Store::disk`]. That it cannot do something is no reason to stop: the store does so in the end.
 #[derive(Debug)]
 pub struct Disk {
-    store: PathBuf,
-    connection: Option<Connection>,
+    pub(super) store: PathBuf,
+    /// While the store is being made there is no log, and nothing but its file to bring to the disk.
+    pub(super) making: Option<Locked>,
+    pub(super) connection: Option<Connection>,
 }
 
 impl Disk {
@@ -49,6 +52,9 @@ impl Disk {
     /// Moves commits from the log to where they belong, as far as nobody is in the way, and waits until they are there. If
     /// nobody writes meanwhile, the log begins anew; otherwise it goes on growing.
     pub fn checkpoint(&mut self) {
+        if self.making.as_ref().is_some_and(Locked::sync) {
+            return;
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         if self.connection.is_none() {
             self.connection = Connection::open_with_flags(&self.store, flags).ok();

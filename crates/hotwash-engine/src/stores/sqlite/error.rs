@@ -1,6 +1,7 @@
 //! Why a store cannot be used, in words.
 
 use rusqlite::ErrorCode;
+use std::io;
 use std::path::Path;
 
 /// Why the store cannot be used.
@@ -55,6 +56,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// What the system says when a store is made or moved.
+    pub(super) fn of_system(path: &Path, error: &io::Error) -> StoreError {
+        let path = path.display().to_string();
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { path },
+            _ => StoreError::ReadOnly { path, cause: error.to_string() },
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
@@ -63,7 +73,9 @@ impl StoreError {
                 "nothing was changed; move the file away and run hotwash again to build a new one from the transcripts"
             }
             StoreError::ReadOnly { .. } => "check the permissions, or point --store at a file you may write",
-            StoreError::Full { .. } => "free some space and run the same command again: it goes on where it was",
+            StoreError::Full { .. } => {
+                "free some space and run the same command again: what was kept is not read again"
+            }
             StoreError::Busy { .. } => "wait for the other hotwash to finish and run the same command again",
             StoreError::Other { .. } => "`hotwash doctor` looks at the store",
         }
@@ -78,6 +90,11 @@ impl StoreError {
 /// A database that somebody else has made is no store.
 pub(super) fn not_ours() -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, "it holds other tables".into())
+}
+
+/// Nor is one of which the end is missing.
+pub(super) fn cut_short() -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, "its end is missing".into())
 }
 
 /// JSON in the store that cannot be read is damage like any other.

@@ -10,6 +10,7 @@ mod error;
 mod files;
 mod forget;
 mod list;
+mod make;
 mod prints;
 mod put;
 mod rows;
@@ -23,11 +24,10 @@ pub use files::{Became, Stamp};
 pub use put::Put;
 pub use rows::{JoinedRows, Rows, SessionRows};
 
-use error::{explain, not_ours};
+use error::{cut_short, explain, not_ours};
 use hotwash_core::redaction::Rules;
+use make::Making;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
-use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,32 +53,25 @@ pub struct Store {
     connection: Connection,
     path: PathBuf,
     rules: Arc<Rules>,
+    making: Option<Making>,
 }
 
 impl Store {
     /// Opens a store, making it if there is none.
     pub fn open(path: &Path, rules: Arc<Rules>) -> Result<Store> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
-            && let Err(error) = std::fs::create_dir_all(folder)
-        {
-            return Err(StoreError::ReadOnly { path: path.display().to_string(), cause: error.to_string() });
-        }
-        if is_cut_short(path) {
-            // SQLite itself would notice only when it misses something, and might write before that.
-            return Err(StoreError::Damaged { path: path.display().to_string(), cause: "its end is missing".into() });
-        }
+        make_folder(path)?;
         // For the owner's eyes only; SQLite gives its helper files the same rights.
         let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, &error))?;
-        Store { connection, path: path.to_path_buf(), rules }.prepared()
+        Store { connection, path: path.to_path_buf(), rules, making: None }.prepared()
     }
 
     /// A store that is gone with the process.
     pub fn in_memory(rules: Arc<Rules>) -> Result<Store> {
         let path = PathBuf::from(":memory:");
         let connection = Connection::open_in_memory().map_err(|error| explain(&path, &error))?;
-        Store { connection, path, rules }.prepared()
+        Store { connection, path, rules, making: None }.prepared()
     }
 
     /// Another way to read what is in it, for another thread; none if it is in memory.
@@ -88,7 +81,7 @@ impl Store {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags).map_err(|error| explain(&self.path, &error))?;
-        let store = Store { connection, path: self.path.clone(), rules: Arc::clone(&self.rules) };
+        let store = Store { connection, path: self.path.clone(), rules: Arc::clone(&self.rules), making: None };
         store.read(|connection| connection.busy_timeout(BUSY))?;
         Ok(Some(store))
     }
@@ -120,6 +113,10 @@ impl Store {
         if found > known {
             return Ok(found);
         }
+        if found > 0 && is_cut_short(connection, &self.path)? {
+            // SQLite itself notices when whole pages are missing, and might write before it misses a part of one.
+            return Err(cut_short());
+        }
         // Commits are safe against a crash of the process at once, and against a power cut from the next checkpoint on.
         // Checkpoints wait for the disk, so a first run makes few of them. Most rows are too large for pages of the
         // usual size; those of a store that is there stay as they are. Nobody need look whether an origin is there: none
@@ -136,8 +133,13 @@ impl Store {
                 return Err(not_ours());
             }
         }
-        if found < known {
+        if self.making.is_some() {
+            // If something cannot be taken back, all of it is thrown away.
+            connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+        } else if !connection.pragma_query_value(None, "journal_mode", |row| Ok(row.get_ref(0)?.as_str()? == "wal"))? {
             connection.pragma_update(None, "journal_mode", "WAL")?;
+        }
+        if found < known {
             // Another process may be doing the same: look again once it is our turn.
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let found = version(&transaction)?;
@@ -198,24 +200,26 @@ impl Store {
     }
 }
 
+/// Makes the folder of a store.
+fn make_folder(store: &Path) -> Result<()> {
+    match store.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => std::fs::create_dir_all(folder).map_err(|error| StoreError::of_system(store, &error)),
+        None => Ok(()),
+    }
+}
+
 /// Whether a database file is shorter than it says. While there is a log beside it, the rest may be in there.
-fn is_cut_short(path: &Path) -> bool {
+///
+/// The file is not opened for it: to close it would be to lose the locks of all who have it open in this process.
+fn is_cut_short(connection: &Connection, path: &Path) -> rusqlite::Result<bool> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
-        return false;
+        return Ok(false);
     }
-    let mut header = [0; 100];
-    let Ok(size) = File::open(path).and_then(|mut file| file.read_exact(&mut header).and(file.metadata())) else {
-        return false;
-    };
-    // See "The Database Header" in SQLite's description of its file format.
-    let number = |at: usize| header[at..at + 4].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-    let page = match number(16) >> 16 {
-        1 => 65536,
-        page => page,
-    };
-    header.starts_with(b"SQLite format 3\0") && number(24) == number(92) && size.len() < number(28) * page
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    let bytes = number("page_count")? * number("page_size")?;
+    Ok(std::fs::metadata(path).is_ok_and(|file| file.len() < bytes as u64))
 }
 
 #[cfg(test)]

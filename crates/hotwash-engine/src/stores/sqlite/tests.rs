@@ -34,10 +34,7 @@ fn count(store: &Store) -> usize {
     store.sessions(&Query::default()).unwrap().len()
 }
 
-#[test]
-fn a_full_disk_is_said_keeps_what_was_kept_and_is_gone_on_from() {
-    // More transcripts than fit into two portions: readers wait for the writer when it gives up.
-    let files = 1200;
+fn transcripts(files: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for at in 0..files {
         let line = format!(
@@ -45,6 +42,28 @@ fn a_full_disk_is_said_keeps_what_was_kept_and_is_gone_on_from() {
         );
         fs::write(folder.path().join(format!("{at}.jsonl")), line + "\n").unwrap();
     }
+    folder
+}
+
+#[test]
+fn a_full_disk_leaves_no_half_of_a_first_store() {
+    let folder = transcripts(100);
+    let path = folder.path().join("data/hotwash.db");
+    let mut store = Store::open_or_make(&path, rules()).unwrap();
+    let size: i64 = store.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+    pages(&store, "max_page_count", size);
+    let error = run(folder.path(), &mut store).unwrap_err();
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    drop(store);
+    assert_eq!(fs::read_dir(folder.path().join("data")).unwrap().count(), 0);
+    assert_eq!(run(folder.path(), &mut Store::open_or_make(&path, rules()).unwrap()).unwrap(), 100);
+}
+
+#[test]
+fn a_full_disk_is_said_keeps_what_was_kept_and_is_gone_on_from() {
+    // More transcripts than fit into two portions: readers wait for the writer when it gives up.
+    let files = 1200;
+    let folder = transcripts(files);
     let path = folder.path().join("data/hotwash.db");
     let mut whole = Store::in_memory(rules()).unwrap();
     run(folder.path(), &mut whole).unwrap();
