@@ -219,7 +219,10 @@ impl Archive {
 
 /// Writes a file beside its place and then puts it there, so that a crash leaves the old one or the new one.
 fn replace(to: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let draft = to.with_extension(format!("{}.tmp", std::process::id()));
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    // Nobody else's: not another process's, nor another thread's.
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = to.with_extension(format!("{}-{number}.tmp", std::process::id()));
     let done = File::create(&draft).and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&draft, to));
     if done.is_err() {
         let _ = fs::remove_file(&draft);

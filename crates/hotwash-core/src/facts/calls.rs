@@ -113,7 +113,7 @@ impl OpenCall {
             pattern: String::new(),
             which: String::new(),
             range: (None, None),
-            input: Vec::new(),
+            input: Vec::with_capacity(INPUT_KEPT),
             at: None,
             results: OnceCell::new(),
             lines: OnceCell::new(),

@@ -55,6 +55,8 @@ const SMALLEST_BATCH: usize = 64;
 /// After how many transcripts somebody is asked to empty the log of the store, and after how many the writer does so.
 const ASKED_AFTER: usize = 2 * BATCH;
 const WAITS_AFTER: usize = 16 * BATCH;
+/// The version of a transcript that nothing is known of. One that is rewritten gets the next.
+const FIRST_VERSION: u32 = 1;
 /// The state to go on from is kept for files written within this time; older ones hardly ever grow.
 const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
@@ -156,13 +158,39 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
     waits?;
     if done.is_none() {
         // Somebody else has made the store meanwhile: it is to be kept there.
-        return ingest(found, store, setup);
+        let forgotten = forgotten(&jobs, store)?;
+        let mut ingested = ingest(found, store, setup)?;
+        unarchive(&forgotten, setup, &mut ingested);
+        return Ok(ingested);
     }
     // The first run has better things to do.
     if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
         compress(store, setup);
     }
     Ok(ingested)
+}
+
+/// Those of some transcripts that the store is to know nothing of, as they were archived.
+fn forgotten(jobs: &[Job<'_>], store: &Store) -> Result<Vec<(String, u32)>, StoreError> {
+    let mut forgotten = HashSet::new();
+    store.each_file(|path, _, _, role| {
+        if role == Role::Forgotten {
+            forgotten.insert(path.to_owned());
+        }
+    })?;
+    let paths = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned());
+    Ok(paths.filter(|path| forgotten.contains(path)).map(|path| (path, FIRST_VERSION)).collect())
+}
+
+/// Takes out of the archive what somebody has forgotten while it was read.
+fn unarchive(forgotten: &[(String, u32)], setup: &Setup<'_>, ingested: &mut Ingested) {
+    if let Some(archive) = setup.archive
+        && !forgotten.is_empty()
+        && let Err(error) = archive.forget(forgotten)
+    {
+        let why = format!("what was forgotten meanwhile is still there: {}", words(&error));
+        ingested.unarchived.push((archive.folder().display().to_string(), why));
+    }
 }
 
 /// Reads transcripts, many at a time, and keeps what comes of them. Gives what was established on the way.
@@ -277,7 +305,8 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
     if let Some(problem) = problem {
         return Err(problem);
     }
-    let mut jobs = Vec::new();
+    let mut jobs =
+        Vec::with_capacity(found.len() - before.iter().filter(|before| matches!(before, Before::Same)).count());
     for (found, before) in found.iter().zip(before) {
         match before {
             Before::Forgotten => ingested.found -= 1,
@@ -413,13 +442,7 @@ impl Batch {
         ready: &mut Ready,
     ) -> Result<(), StoreError> {
         let Put { forgotten, mark } = store.put_rows(&self.rows, &self.archived)?;
-        if let Some(archive) = setup.archive
-            && !forgotten.is_empty()
-            && let Err(error) = archive.forget(&forgotten)
-        {
-            let why = format!("what was forgotten meanwhile is still there: {}", words(&error));
-            ingested.unarchived.push((archive.folder().display().to_string(), why));
-        }
+        unarchive(&forgotten, setup, ingested);
         self.archived.clear();
         ready.marks.push(mark);
         for rows in &mut self.rows {
@@ -575,7 +598,7 @@ impl Job<'_> {
             offset: transcript.offset,
             tail: tail(&file, transcript.offset)?,
             decoder: agent.decoder(),
-            version: before.map_or(1, |before| before.version + u32::from(rewritten)),
+            version: before.map_or(FIRST_VERSION, |before| before.version + u32::from(rewritten)),
         };
         let archived = setup.archive.map(|archive| {
             let kept = self.keep(archive, file.version, grown);

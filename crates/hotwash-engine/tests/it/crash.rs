@@ -3,8 +3,10 @@
 //! The child is this test binary: `child` does nothing unless it is told where to work.
 
 use crate::support::{Case, Talk, rules};
+use hotwash_engine::pipeline;
 use hotwash_engine::stores::{Query, Store};
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -162,8 +164,9 @@ fn two_processes_over_the_same_folder_agree() {
     }
 }
 
-fn making(case: &Case) -> std::path::PathBuf {
-    case.store_path().with_extension("db-new")
+/// Where a store is made.
+fn making(case: &Case) -> PathBuf {
+    case.store_path().with_extension("db-making")
 }
 
 #[test]
@@ -188,12 +191,57 @@ fn a_store_that_was_not_finished_is_thrown_away() {
     assert!(!making(&case).exists() && !case.store_path().exists());
     // As a run that is killed leaves it: where there is no store, and where there is one.
     for _ in 0..2 {
-        fs::create_dir_all(making(&case).parent().unwrap()).unwrap();
-        fs::write(making(&case), "half a store").unwrap();
+        fs::create_dir_all(making(&case)).unwrap();
+        fs::write(making(&case).join("7-7.db"), "half a store").unwrap();
         case.ingest();
         assert!(!making(&case).exists());
         assert_eq!(case.dump(), expected);
     }
+    // What is not ours stays.
+    fs::create_dir_all(making(&case)).unwrap();
+    fs::write(making(&case).join("notes.txt"), "mine").unwrap();
+    case.ingest();
+    assert_eq!(fs::read(making(&case).join("notes.txt")).unwrap(), b"mine");
+}
+
+#[test]
+fn the_log_of_a_store_that_is_gone_is_not_another_ones() {
+    let case = crowd(20);
+    case.ingest();
+    let expected = case.dump();
+    let log = case.store_path().with_extension("db-wal");
+    let connection = case.connection();
+    connection.execute_batch("UPDATE sessions SET title = 'of another store'").unwrap();
+    let left = fs::read(&log).unwrap();
+    drop(connection);
+    for made_before in [false, true] {
+        case.forget_everything();
+        fs::create_dir_all(log.parent().unwrap()).unwrap();
+        if made_before {
+            let mut store = Store::open_or_make(&case.store_path(), rules()).unwrap();
+            fs::write(&log, &left).unwrap();
+            case.try_ingest(&case.found(), &mut store).unwrap();
+        } else {
+            fs::write(&log, &left).unwrap();
+            case.ingest();
+        }
+        assert_eq!(case.dump(), expected);
+        case.assert_sound();
+    }
+}
+
+#[test]
+fn what_was_forgotten_while_a_store_was_made_is_not_archived() {
+    let case = crowd(3);
+    let mut slow = Store::open_or_make(&case.store_path(), rules()).unwrap();
+    case.ingest();
+    let id = case.session("p0/s0.jsonl").session.id;
+    pipeline::forget(&mut case.open(), Some(&case.archive()), &[id]).unwrap();
+    let expected = case.dump();
+    let archived = case.archive().folder().read_dir().unwrap().count();
+    case.try_ingest(&case.found(), &mut slow).unwrap();
+    assert_eq!(case.dump(), expected);
+    assert_eq!(case.archive().folder().read_dir().unwrap().count(), archived);
 }
 
 #[test]

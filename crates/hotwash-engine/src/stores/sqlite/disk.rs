@@ -19,7 +19,7 @@ impl Store {
 
     /// Who can bring commits to the disk while others are at the store.
     pub fn disk(&self) -> Disk {
-        Disk::of(self)
+        Disk { store: self.path.clone(), making: self.is_made_in(), connection: None }
     }
 
     /// Brings commits to the disk by itself again.
@@ -31,10 +31,10 @@ impl Store {
 /// See [`Store::disk`]. That it cannot do something is no reason to stop: the store does so in the end.
 #[derive(Debug)]
 pub struct Disk {
-    pub(super) store: PathBuf,
+    store: PathBuf,
     /// While the store is being made there is no log, and nothing but its file to bring to the disk.
-    pub(super) making: Option<Locked>,
-    pub(super) connection: Option<Connection>,
+    making: Option<Locked>,
+    connection: Option<Connection>,
 }
 
 impl Disk {

@@ -56,7 +56,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What the system says when a store is made or moved.
+    /// What the system says when a store is made.
     pub(super) fn of_system(path: &Path, error: &io::Error) -> StoreError {
         let path = path.display().to_string();
         match error.kind() {
@@ -90,11 +90,6 @@ impl StoreError {
 /// A database that somebody else has made is no store.
 pub(super) fn not_ours() -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, "it holds other tables".into())
-}
-
-/// Nor is one of which the end is missing.
-pub(super) fn cut_short() -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, "its end is missing".into())
 }
 
 /// JSON in the store that cannot be read is damage like any other.

@@ -1,109 +1,160 @@
 //! Making a store where there is none.
 //!
-//! What a first run puts goes into a file beside the store's place, without a log: each page is written once and not three
-//! times. The file takes the place once all of it is on the disk. Until then there is no store, so that a run that is
-//! killed, or a power cut, leaves nothing half-made; who comes next begins anew.
+//! What a first run puts goes into a file of its own, in a folder beside the store's place, without a log: each page is
+//! written once and not three times. The file takes the place once all of it is on the disk. Until then there is no store,
+//! so that a run that is killed, or a power cut, leaves nothing half-made; who comes next begins anew.
 //!
-//! Only one makes a store at a time. Who comes meanwhile opens the place as ever. If there is a store when another one is
-//! ready to take its place, that other one is thrown away.
+//! Each run has its own file, locked for as long as it is at it; what is not locked was left by one that was killed. Nobody
+//! waits for another. If there is a store when a file is ready to take its place, the file is thrown away.
 
-use super::{Disk, Result, Store, StoreError};
+use super::{Result, Store, StoreError};
 use hotwash_core::redaction::Rules;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use std::fs::{self, File, OpenOptions};
+use rustix::io::Errno;
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A store that is being made. Thrown away with this, unless it has taken its place.
+/// What the names of files end in that are made.
+const ENDING: &str = "db";
+/// What stands beside a store while it is in use, and is left where that ends badly.
+const BESIDE_STORES: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// A store that is being made. Its file is removed with this, unless it has taken its place.
 #[derive(Debug)]
 pub(super) struct Making {
     path: PathBuf,
     file: Locked,
 }
 
-/// The file while it is being made: locked, so that nobody else makes the same store. None once that is over.
-///
-/// To close a file is to lose all locks that the process has on it, SQLite's too. So it is closed before somebody opens it
-/// as a store.
+/// A file that is being made, for those who bring it to the disk meanwhile.
 #[derive(Clone, Debug)]
-pub(super) struct Locked(Arc<Mutex<Option<File>>>);
+pub(super) struct Locked(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// None once it has taken its place, or was thrown away. Closed before somebody opens it as a store: to close a file
+    /// is to lose all locks that the process has on it, SQLite's too.
+    file: Option<File>,
+    /// Why it could not be brought to the disk. The system says so once.
+    failed: Option<io::Error>,
+}
 
 impl Locked {
-    fn file(&self) -> MutexGuard<'_, Option<File>> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings it to the disk, as far as it goes. Says whether it is still being made.
+    /// Brings to the disk what was written so far. Says whether it is still being made.
     pub(super) fn sync(&self) -> bool {
-        self.file().as_ref().is_some_and(|file| {
-            // What fails here fails again before the file takes its place.
-            let _ = file.sync_data();
-            true
-        })
+        let mut state = self.state();
+        let Some(file) = &state.file else { return false };
+        if let Err(error) = file.sync_data() {
+            state.failed.get_or_insert(error);
+        }
+        true
     }
 }
 
 impl Making {
-    /// Begins, unless somebody is at it.
+    /// Begins, where a store can be made.
     fn begin(store: &Path) -> io::Result<Option<Making>> {
-        let path = beside(store);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
-        let Some(making) = Making::of(path, file) else { return Ok(None) };
-        if let Some(file) = &*making.file.file() {
-            // What a run that was killed has left.
-            file.set_len(0)?;
+        if store.as_os_str() == ":memory:" || store.symlink_metadata().is_ok() || is_anything_beside(store) {
+            return Ok(None);
         }
-        Ok(Some(making))
-    }
-
-    /// The one at a place, unless somebody is at it.
-    fn of(path: PathBuf, file: File) -> Option<Making> {
-        (file.try_lock().is_ok() && is_at(&file, &path))
-            .then(|| Making { path, file: Locked(Arc::new(Mutex::new(Some(file)))) })
+        let folder = folder(store);
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ if folder.symlink_metadata()?.is_dir() => {}
+            _ => return Ok(None),
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let path = folder.join(format!("{}-{now}.{ENDING}", std::process::id()));
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        // Before it was locked, somebody may have taken it for one that was left.
+        let is_ours = file.try_lock().is_ok() && is_at(&file, &path);
+        let making = Making { path, file: Locked(Arc::new(Mutex::new(State { file: Some(file), failed: None }))) };
+        Ok(is_ours.then_some(making))
     }
 
     /// Takes the place of the store, if there is none. Says whether it did.
     fn take_place(self, store: &Path) -> io::Result<bool> {
-        let mut file = self.file.file();
-        if let Some(file) = &*file {
+        let mut state = self.file.state();
+        if let Some(error) = state.failed.take() {
+            return Err(error);
+        }
+        if let Some(file) = &state.file {
             file.sync_all()?;
         }
-        let taken = match renameat_with(CWD, &self.path, CWD, store, RenameFlags::NOREPLACE) {
-            Ok(()) => true,
-            Err(rustix::io::Errno::EXIST) => false,
-            // Not every file system knows how to look and rename at once.
-            Err(_) if store.exists() => false,
-            Err(_) => fs::rename(&self.path, store).map(|()| true)?,
-        };
-        if taken {
-            *file = None;
+        if is_anything_beside(store) {
+            // The log of another store would be taken for this one's.
+            return Ok(false);
         }
-        Ok(taken)
+        match renameat_with(CWD, &self.path, CWD, store, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            // Not every file system knows how to rename like this.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match fs::hard_link(&self.path, store) {
+                Ok(()) => Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
 impl Drop for Making {
     fn drop(&mut self) {
-        // Nothing is left to remove of one that has taken its place.
-        if self.file.file().take().is_some() {
-            let _ = fs::remove_file(&self.path);
+        // Nothing is there any more if it has taken its place. Locked until it is gone.
+        let _ = fs::remove_file(&self.path);
+        self.file.state().file = None;
+        if let Some(folder) = self.path.parent() {
+            // Unless others are at it.
+            let _ = fs::remove_dir(folder);
         }
     }
 }
 
-/// Where a store is made.
-fn beside(store: &Path) -> PathBuf {
+/// Removes what runs have left that were killed while they made a store: somebody may want it forgotten.
+pub(super) fn clear_away(store: &Path) {
+    let folder = folder(store);
+    let Ok(entries) = fs::read_dir(&folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_file())
+            && path.extension().is_some_and(|ending| ending == ENDING)
+            && let Ok(file) = File::open(&path)
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
+    let _ = fs::remove_dir(&folder);
+}
+
+fn beside(store: &Path, ending: &str) -> PathBuf {
     let mut path = store.as_os_str().to_owned();
-    path.push("-new");
+    path.push(ending);
     path.into()
 }
 
-/// Whether a file is still the one at a place. Another may have been put there, or somewhere else, before it was locked.
+/// Where a store is made.
+fn folder(store: &Path) -> PathBuf {
+    beside(store, "-making")
+}
+
+fn is_anything_beside(store: &Path) -> bool {
+    BESIDE_STORES.iter().any(|ending| beside(store, ending).symlink_metadata().is_ok())
+}
+
+/// Whether a file is the one at a place.
 fn is_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), fs::metadata(path)) {
+    match (file.metadata(), path.symlink_metadata()) {
         (Ok(file), Ok(at)) => (file.dev(), file.ino()) == (at.dev(), at.ino()),
         _ => false,
     }
@@ -113,44 +164,45 @@ impl Store {
     /// Opens a store to put many transcripts into at once. One that is not there yet is made beside its place, which is
     /// faster; nobody sees it, and it is gone with what this gives, until it [takes its place](Store::take_place).
     pub fn open_or_make(path: &Path, rules: Arc<Rules>) -> Result<Store> {
-        if path.symlink_metadata().is_ok() {
-            // What a run that was killed has left holds what somebody may want forgotten.
-            let left = beside(path);
-            drop(File::open(&left).ok().and_then(|file| Making::of(left, file)));
-        } else if super::make_folder(path).is_ok()
+        if super::make_folder(path).is_ok()
             && let Ok(Some(making)) = Making::begin(path)
+            && let Ok(store) = Store::within(making, path, rules.clone())
         {
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            if let Ok(connection) = Connection::open_with_flags(&making.path, flags) {
-                let store = Store { connection, path: path.to_path_buf(), rules: rules.clone(), making: Some(making) };
-                if let Ok(store) = store.prepared() {
-                    return Ok(store);
-                }
-            }
+            clear_away(path);
+            return Ok(store);
         }
         // It says better what is wrong, if something is.
         Store::open(path, rules)
     }
 
-    /// Takes its place, if it was made beside it. Says false if another store is there by now: then this one is that other
-    /// one, and what was put is gone.
+    fn within(making: Making, path: &Path, rules: Arc<Rules>) -> Result<Store> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // SQLite itself need lock nothing that nobody else sees, and on some file systems its locks and ours are the same.
+        let connection = Connection::open_with_flags_and_vfs(&making.path, flags, "unix-none")
+            .map_err(|error| super::explain(path, &error))?;
+        Store { connection, path: path.to_path_buf(), rules, making: Some(making) }.prepared()
+    }
+
+    /// Takes its place, if it was made beside it. Says false if something else is there by now: then this is the store that
+    /// is there, and what was put is gone.
     pub fn take_place(&mut self) -> Result<bool> {
-        let Some(making) = self.making.take() else { return Ok(true) };
-        let path = self.path.clone();
+        if self.making.is_none() {
+            return Ok(true);
+        }
         let nowhere = Store::in_memory(self.rules.clone())?;
-        // Closed before it is moved.
-        drop(std::mem::replace(self, nowhere));
-        let failed = |error: io::Error| StoreError::of_system(&path, &error);
-        let taken = making.take_place(&path).map_err(failed)?;
+        let Store { connection, path, making, .. } = std::mem::replace(self, nowhere);
+        // Before it is moved.
+        drop(connection);
+        let taken = match making {
+            Some(making) => making.take_place(&path).map_err(|error| StoreError::of_system(&path, &error))?,
+            None => true,
+        };
         *self = Store::open(&path, self.rules.clone())?;
         Ok(taken)
     }
-}
 
-impl Disk {
-    /// Of a store that is being made.
-    pub(super) fn of(store: &Store) -> Disk {
-        let making = store.making.as_ref().map(|making| making.file.clone());
-        Disk { store: store.path.clone(), making, connection: None }
+    /// Its file, while it is being made.
+    pub(super) fn is_made_in(&self) -> Option<Locked> {
+        self.making.as_ref().map(|making| making.file.clone())
     }
 }

@@ -24,10 +24,12 @@ pub use files::{Became, Stamp};
 pub use put::Put;
 pub use rows::{JoinedRows, Rows, SessionRows};
 
-use error::{cut_short, explain, not_ours};
+use error::{explain, not_ours};
 use hotwash_core::redaction::Rules;
 use make::Making;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,6 +62,11 @@ impl Store {
     /// Opens a store, making it if there is none.
     pub fn open(path: &Path, rules: Arc<Rules>) -> Result<Store> {
         make_folder(path)?;
+        make::clear_away(path);
+        if is_cut_short(path) {
+            // SQLite itself would notice only when it misses something, and might write before that.
+            return Err(StoreError::Damaged { path: path.display().to_string(), cause: "its end is missing".into() });
+        }
         // For the owner's eyes only; SQLite gives its helper files the same rights.
         let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -112,10 +119,6 @@ impl Store {
         let found = version(connection)?;
         if found > known {
             return Ok(found);
-        }
-        if found > 0 && is_cut_short(connection, &self.path)? {
-            // SQLite itself notices when whole pages are missing, and might write before it misses a part of one.
-            return Err(cut_short());
         }
         // Commits are safe against a crash of the process at once, and against a power cut from the next checkpoint on.
         // Checkpoints wait for the disk, so a first run makes few of them. Most rows are too large for pages of the
@@ -209,17 +212,23 @@ fn make_folder(store: &Path) -> Result<()> {
 }
 
 /// Whether a database file is shorter than it says. While there is a log beside it, the rest may be in there.
-///
-/// The file is not opened for it: to close it would be to lose the locks of all who have it open in this process.
-fn is_cut_short(connection: &Connection, path: &Path) -> rusqlite::Result<bool> {
+fn is_cut_short(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
-        return Ok(false);
+        return false;
     }
-    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-    let bytes = number("page_count")? * number("page_size")?;
-    Ok(std::fs::metadata(path).is_ok_and(|file| file.len() < bytes as u64))
+    let mut header = [0; 100];
+    let Ok(size) = File::open(path).and_then(|mut file| file.read_exact(&mut header).and(file.metadata())) else {
+        return false;
+    };
+    // See "The Database Header" in SQLite's description of its file format.
+    let number = |at: usize| header[at..at + 4].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let page = match number(16) >> 16 {
+        1 => 65536,
+        page => page,
+    };
+    header.starts_with(b"SQLite format 3\0") && number(24) == number(92) && size.len() < number(28) * page
 }
 
 #[cfg(test)]

@@ -10,6 +10,9 @@ use hotwash_core::sessions::{Key, Piece, Session, SessionId, SessionKind, Timest
 use serde::Serialize;
 use std::sync::Arc;
 
+/// Room for most pieces, as they are kept.
+const PIECE_BYTES: usize = 256;
+
 /// The rows of a transcript.
 #[derive(Debug)]
 pub struct Rows {
@@ -252,7 +255,7 @@ impl OutcomeRow {
 
 /// Pieces as they are kept.
 pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
-    postcard::to_allocvec(pieces).unwrap_or_default()
+    postcard::to_extend(pieces, Vec::with_capacity(pieces.len() * PIECE_BYTES)).unwrap_or_default()
 }
 
 /// As JSON, short for the most part.
