@@ -27,7 +27,7 @@
 //! let mut pieces = Pieces::default();
 //! let origin = Origin { id: EventId(1), ..Origin::default() };
 //! let prompt = Prompt { words: "fix the parser", via: PromptVia::Typed, images: 0 };
-//! pieces.event(&Event { origin: &origin, kind: Kind::Prompt(prompt) }, &ByWords);
+//! pieces.event(&Event { origin: &origin, kind: &Kind::Prompt(prompt) }, &ByWords);
 //!
 //! let facts = pieces.ledger().finish(prices::shipped());
 //! assert_eq!(facts.prompts.human_prompts.0, [EventId(1)]);
