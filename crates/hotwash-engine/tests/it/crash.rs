@@ -199,8 +199,11 @@ fn a_store_that_was_not_finished_is_thrown_away() {
     }
     // What is not ours stays.
     fs::create_dir_all(making(&case)).unwrap();
-    fs::write(making(&case).join("notes.txt"), "mine").unwrap();
-    case.ingest();
+    for (name, text) in [("notes.txt", "mine"), ("7-7.db", "half a store")] {
+        fs::write(making(&case).join(name), text).unwrap();
+    }
+    Store::clear_away(&case.store_path());
+    assert_eq!(fs::read_dir(making(&case)).unwrap().count(), 1);
     assert_eq!(fs::read(making(&case).join("notes.txt")).unwrap(), b"mine");
 }
 

@@ -120,23 +120,6 @@ impl Drop for Making {
     }
 }
 
-/// Removes what runs have left that were killed while they made a store: somebody may want it forgotten.
-pub(super) fn clear_away(store: &Path) {
-    let folder = folder(store);
-    let Ok(entries) = fs::read_dir(&folder) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if entry.file_type().is_ok_and(|kind| kind.is_file())
-            && path.extension().is_some_and(|ending| ending == ENDING)
-            && let Ok(file) = File::open(&path)
-            && file.try_lock().is_ok()
-        {
-            let _ = fs::remove_file(&path);
-        }
-    }
-    let _ = fs::remove_dir(&folder);
-}
-
 fn beside(store: &Path, ending: &str) -> PathBuf {
     let mut path = store.as_os_str().to_owned();
     path.push(ending);
@@ -168,11 +151,28 @@ impl Store {
             && let Ok(Some(making)) = Making::begin(path)
             && let Ok(store) = Store::within(making, path, rules.clone())
         {
-            clear_away(path);
+            Store::clear_away(path);
             return Ok(store);
         }
         // It says better what is wrong, if something is.
         Store::open(path, rules)
+    }
+
+    /// Removes what runs have left that were killed while they made this store: somebody may want it forgotten.
+    pub fn clear_away(path: &Path) {
+        let folder = folder(path);
+        let Ok(entries) = fs::read_dir(&folder) else { return };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_file())
+                && path.extension().is_some_and(|ending| ending == ENDING)
+                && let Ok(file) = File::open(&path)
+                && file.try_lock().is_ok()
+            {
+                let _ = fs::remove_file(&path);
+            }
+        }
+        let _ = fs::remove_dir(&folder);
     }
 
     fn within(making: Making, path: &Path, rules: Arc<Rules>) -> Result<Store> {

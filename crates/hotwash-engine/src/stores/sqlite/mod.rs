@@ -62,7 +62,7 @@ impl Store {
     /// Opens a store, making it if there is none.
     pub fn open(path: &Path, rules: Arc<Rules>) -> Result<Store> {
         make_folder(path)?;
-        make::clear_away(path);
+        Store::clear_away(path);
         if is_cut_short(path) {
             // SQLite itself would notice only when it misses something, and might write before that.
             return Err(StoreError::Damaged { path: path.display().to_string(), cause: "its end is missing".into() });
