@@ -305,8 +305,8 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
     if let Some(problem) = problem {
         return Err(problem);
     }
-    let mut jobs =
-        Vec::with_capacity(found.len() - before.iter().filter(|before| matches!(before, Before::Same)).count());
+    let same = before.iter().filter(|before| matches!(before, Before::Same)).count();
+    let mut jobs = Vec::with_capacity(found.len() - same);
     for (found, before) in found.iter().zip(before) {
         match before {
             Before::Forgotten => ingested.found -= 1,

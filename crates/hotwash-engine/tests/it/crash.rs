@@ -58,6 +58,15 @@ fn crowd(files: usize) -> Case {
     case
 }
 
+/// Such a crowd, and what the store comes to in the end. It is gone again.
+fn crowd_and_end(files: usize) -> (Case, String) {
+    let case = crowd(files);
+    case.ingest();
+    let expected = case.dump();
+    case.forget_everything();
+    (case, expected)
+}
+
 /// How far a run has come: files archived, then kept, then settled. By what can be seen, not by the clock, which says
 /// little on a busy machine.
 fn progress(case: &Case, files: usize) -> usize {
@@ -120,10 +129,7 @@ fn a_first_run_killed_at_any_moment_is_made_up_for_by_the_next() {
 
 #[test]
 fn a_run_killed_again_and_again_is_finished_at_last() {
-    let case = crowd(250);
-    case.ingest();
-    let expected = case.dump();
-    case.forget_everything();
+    let (case, expected) = crowd_and_end(250);
     for delay in [40, 90, 150, 60, 200] {
         let mut child = spawn(&case);
         std::thread::sleep(Duration::from_millis(delay));
@@ -137,10 +143,7 @@ fn a_run_killed_again_and_again_is_finished_at_last() {
 
 #[test]
 fn a_run_that_stopped_before_copies_were_settled_is_finished_by_one_with_nothing_to_read() {
-    let case = crowd(20);
-    case.ingest();
-    let expected = case.dump();
-    case.forget_everything();
+    let (case, expected) = crowd_and_end(20);
     // As it stands the moment before copies are settled.
     case.ingest_without_settling();
     assert_ne!(case.dump(), expected);
@@ -151,9 +154,7 @@ fn a_run_that_stopped_before_copies_were_settled_is_finished_by_one_with_nothing
 
 #[test]
 fn two_processes_over_the_same_folder_agree() {
-    let mut case = crowd(150);
-    case.ingest();
-    let expected = case.dump();
+    let (mut case, expected) = crowd_and_end(150);
     for round in 0..6 {
         case.forget_everything();
         case.makes = round % 3 != 0;
@@ -183,10 +184,7 @@ fn a_store_takes_its_place_as_a_whole() {
 
 #[test]
 fn a_store_that_was_not_finished_is_thrown_away() {
-    let case = crowd(20);
-    case.ingest();
-    let expected = case.dump();
-    case.forget_everything();
+    let (case, expected) = crowd_and_end(20);
     drop(Store::open_or_make(&case.store_path(), rules()).unwrap());
     assert!(!making(&case).exists() && !case.store_path().exists());
     // As a run that is killed leaves it: where there is no store, and where there is one.
@@ -249,10 +247,7 @@ fn what_was_forgotten_while_a_store_was_made_is_not_archived() {
 
 #[test]
 fn who_comes_while_a_store_is_made_goes_first() {
-    let case = crowd(20);
-    case.ingest();
-    let expected = case.dump();
-    case.forget_everything();
+    let (case, expected) = crowd_and_end(20);
     let mut slow = Store::open_or_make(&case.store_path(), rules()).unwrap();
     // Neither waits for the other nor gets in its way.
     case.ingest();
@@ -283,9 +278,7 @@ fn a_store_that_many_make_at_once_opens_for_all() {
 
 #[test]
 fn two_connections_at_once_agree() {
-    let case = crowd(60);
-    case.ingest();
-    let expected = case.dump();
+    let (case, expected) = crowd_and_end(60);
     for _ in 0..3 {
         case.forget_everything();
         std::thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! Bringing commits to the disk while the store is written, so that the writer need not wait for it.
 
 use super::make::Locked;
-use super::{CHECKPOINT_PAGES, Result, Store};
+use super::{CHECKPOINT_PAGES, LOG, Result, Store, beside};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
 use std::path::PathBuf;
@@ -40,9 +40,7 @@ pub struct Disk {
 impl Disk {
     /// Waits until what was committed is on the disk.
     pub fn sync(&mut self) {
-        let mut log = self.store.clone().into_os_string();
-        log.push("-wal");
-        let Ok(file) = File::open(log) else { return };
+        let Ok(file) = File::open(beside(&self.store, LOG)) else { return };
         let _ = file.sync_data();
         if file.metadata().is_ok_and(|log| log.len() > CHECKPOINT_BYTES) {
             self.checkpoint();

@@ -7,7 +7,7 @@
 //! Each run has its own file, locked for as long as it is at it; what is not locked was left by one that was killed. Nobody
 //! waits for another. If there is a store when a file is ready to take its place, the file is thrown away.
 
-use super::{Result, Store, StoreError};
+use super::{LOG, Result, Store, StoreError, beside};
 use hotwash_core::redaction::Rules;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -22,7 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// What the names of files end in that are made.
 const ENDING: &str = "db";
 /// What stands beside a store while it is in use, and is left where that ends badly.
-const BESIDE_STORES: [&str; 3] = ["-wal", "-shm", "-journal"];
+const BESIDE_STORES: [&str; 3] = [LOG, "-shm", "-journal"];
 
 /// A store that is being made. Its file is removed with this, unless it has taken its place.
 #[derive(Debug)]
@@ -120,12 +120,6 @@ impl Drop for Making {
     }
 }
 
-fn beside(store: &Path, ending: &str) -> PathBuf {
-    let mut path = store.as_os_str().to_owned();
-    path.push(ending);
-    path.into()
-}
-
 /// Where a store is made.
 fn folder(store: &Path) -> PathBuf {
     beside(store, "-making")
@@ -186,17 +180,11 @@ impl Store {
     /// Takes its place, if it was made beside it. Says false if something else is there by now: then this is the store that
     /// is there, and what was put is gone.
     pub fn take_place(&mut self) -> Result<bool> {
-        if self.making.is_none() {
-            return Ok(true);
-        }
-        let nowhere = Store::in_memory(self.rules.clone())?;
-        let Store { connection, path, making, .. } = std::mem::replace(self, nowhere);
-        // Before it is moved.
-        drop(connection);
-        let taken = match making {
-            Some(making) => making.take_place(&path).map_err(|error| StoreError::of_system(&path, &error))?,
-            None => true,
-        };
+        let Some(making) = self.making.take() else { return Ok(true) };
+        let path = self.path.clone();
+        // Closed before it is moved.
+        *self = Store::in_memory(self.rules.clone())?;
+        let taken = making.take_place(&path).map_err(|error| StoreError::of_system(&path, &error))?;
         *self = Store::open(&path, self.rules.clone())?;
         Ok(taken)
     }

@@ -41,6 +41,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// large as new ones'.
 const CHECKPOINT_PAGES: u32 = 1000;
 
+/// What SQLite calls the log of a store, behind the store's own name.
+const LOG: &str = "-wal";
+
 /// How long another process that writes is waited for.
 const BUSY: Duration = Duration::from_secs(30);
 /// How long until it is tried again where SQLite itself does not wait.
@@ -203,6 +206,13 @@ impl Store {
     }
 }
 
+/// The file beside a store that is called like it, with this ending.
+fn beside(store: &Path, ending: &str) -> PathBuf {
+    let mut path = store.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
+}
+
 /// Makes the folder of a store.
 fn make_folder(store: &Path) -> Result<()> {
     match store.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -213,9 +223,7 @@ fn make_folder(store: &Path) -> Result<()> {
 
 /// Whether a database file is shorter than it says. While there is a log beside it, the rest may be in there.
 fn is_cut_short(path: &Path) -> bool {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+    if std::fs::metadata(beside(path, LOG)).is_ok_and(|log| log.len() > 0) {
         return false;
     }
     let mut header = [0; 100];
