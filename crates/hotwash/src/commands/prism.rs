@@ -237,6 +237,6 @@ fn moves(prism: &Prism, screen: &Screen, out: &mut String) {
         let _ = writeln!(out, " {}", fit(&a_move.text, screen.width.saturating_sub(1)));
     }
     if prism.moves.len() > MOVES {
-        let _ = writeln!(out, " and {} more kinds; --json has all", prism.moves.len() - MOVES);
+        let _ = writeln!(out, " and {}; --json has all", count((prism.moves.len() - MOVES) as u64, "more kind"));
     }
 }
