@@ -217,7 +217,6 @@ impl<'a> Run<'a> {
         let ingested = pipeline::ingest(&discovery.found, &mut self.store, &setup);
         progress.clear();
         self.ingested = ingested?;
-        pipeline::grade_missing(&mut self.store, &self.rubric)?;
         if !self.has_read() {
             self.store.mostly_read()?;
         }
@@ -380,9 +379,7 @@ pub(crate) fn recut(
 ) -> Result<u64, StoreError> {
     let (prices, progress) = (prices::shipped(), &|_, _, _, _| {});
     let setup = Setup { rules, rubric, prices, archive, jobs: 1, now_ns: now_ns(), progress };
-    let changed = pipeline::recut(store, &setup)?;
-    pipeline::grade_missing(store, rubric)?;
-    Ok(changed)
+    pipeline::recut(store, &setup)
 }
 
 /// A built-in rubric, or one from a file.

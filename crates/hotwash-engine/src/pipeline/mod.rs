@@ -18,7 +18,9 @@ use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::stores::{Archived, Disk, FileState, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError};
+use crate::stores::{
+    Archived, Disk, FileState, Holder, Holding, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError,
+};
 use entry::{Read, entries};
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
@@ -29,7 +31,7 @@ use hotwash_core::sessions::SessionId;
 use hotwash_core::sessions::topic::Decisions;
 use open::{still_begins_so, tail};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::RangeInclusive;
@@ -119,6 +121,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         store.take_place()?;
         // An earlier run may have been interrupted before it came to this.
         settle(store, setup, Ready::default())?;
+        grade_missing(store, setup.rubric)?;
         return Ok(ingested);
     }
     // The longest first, so that no core is left with it at the end; the others as they are found, which is about
@@ -141,9 +144,6 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             }
         });
         let ready = read(&jobs, store, setup, &mut ingested, &mut log)?;
-        if !store.take_place()? {
-            return Ok(None);
-        }
         // Settling mostly reads.
         log.ask();
         if store.decisions()? != *topics {
@@ -151,12 +151,15 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             let paths: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
             store.mark_uncut(&paths)?;
         }
-        settle(store, setup, ready).map(Some)
+        settle(store, setup, ready)?;
+        grade_missing(store, setup.rubric)?;
+        // A first store is whole when others see it.
+        store.take_place()
     });
     let waits = store.with_waiting();
-    let done = done?;
+    let is_kept = done?;
     waits?;
-    if done.is_none() {
+    if !is_kept {
         // Somebody else has made the store meanwhile: it is to be kept there.
         let forgotten = forgotten(&jobs, store)?;
         let mut ingested = ingest(found, store, setup)?;
@@ -201,7 +204,7 @@ fn read(
     ingested: &mut Ingested,
     log: &mut Log<'_>,
 ) -> Result<Ready, StoreError> {
-    let mut ready = Ready::default();
+    let mut ready = Ready { held: store.is_being_made().then(Held::default), ..Ready::default() };
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
     let next = AtomicUsize::new(0);
     let readers = setup.jobs.clamp(1, jobs.len());
@@ -327,6 +330,41 @@ struct Ready {
     marks: Vec<i64>,
     /// The paths of those that were known before.
     known: HashSet<String>,
+    /// What all transcripts hold, where the store is being made: then there are no others.
+    held: Option<Held>,
+}
+
+/// What transcripts hold, as the store would tell it.
+#[derive(Default)]
+struct Held {
+    marks: BTreeMap<String, i64>,
+    holders: Vec<Holder>,
+    holdings: Vec<Holding>,
+}
+
+impl Held {
+    /// Takes in a transcript that was put, and its mark.
+    fn add(&mut self, rows: &mut Rows, mark: i64) {
+        let FileState { path, version, .. } = &rows.file;
+        let (keys, pieces) = (std::mem::take(&mut rows.keys), std::mem::take(&mut rows.pieces));
+        if keys.is_empty() && pieces.is_empty() {
+            return;
+        }
+        self.marks.insert(path.clone(), mark);
+        if !keys.is_empty() {
+            self.holders.push(Holder { path: path.clone(), role: rows.role, keys });
+        }
+        if rows.role == Role::Main {
+            self.holdings.push(Holding { path: path.clone(), version: *version, pieces });
+        }
+    }
+
+    /// Puts all in the order of their places.
+    fn in_order(mut self) -> Held {
+        self.holders.sort_by(|a, b| a.path.cmp(&b.path));
+        self.holdings.sort_by(|a, b| a.path.cmp(&b.path));
+        self
+    }
 }
 
 /// The transcripts that are to be settled.
@@ -358,22 +396,46 @@ enum Before {
 
 /// Finds out whose the events are that several transcripts hold, and which pieces belong together, where something that
 /// was put may have changed it.
-fn settle(store: &mut Store, setup: &Setup<'_>, ready: Ready) -> Result<(), StoreError> {
+fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), StoreError> {
     recut::read_again(store, setup)?;
-    let unsettled = Unsettled { marks: store.unsettled()?, ready };
-    if unsettled.marks.is_empty() {
+    let held = ready.held.take().map(Held::in_order);
+    let (marks, holders, held) = match held {
+        Some(Held { marks, holders, holdings }) => (marks, Some(holders), Some(holdings)),
+        None => (store.unsettled()?, None, None),
+    };
+    if marks.is_empty() {
         return Ok(());
     }
-    let others = settle_copies::settle_copies(store, setup, &unsettled)?;
+    let unsettled = Unsettled { marks, ready };
+    let holders = holders.map_or_else(|| store.holders(), Ok)?;
+    let others = settle_copies::settle_copies(store, setup, &holders, &unsettled)?;
+    drop(holders);
     let changed: Paths<'_> = unsettled.marks.keys().chain(&others).map(String::as_str).collect();
-    let holdings = store.holdings()?;
+    let holdings = match held {
+        Some(held) => without_copies(store, held, &others)?,
+        None => store.holdings()?,
+    };
     settle_joins::settle_joins(store, setup, &holdings, &changed, &others, &unsettled)?;
     settle_rework::settle_rework(store, setup.jobs, &holdings, &changed)?;
     store.settled(&unsettled.marks)
 }
 
+/// What transcripts hold now that copies are settled among some of them.
+fn without_copies(
+    store: &Store,
+    mut holdings: Vec<Holding>,
+    settled: &BTreeSet<String>,
+) -> Result<Vec<Holding>, StoreError> {
+    holdings.retain(|holding| !settled.contains(&holding.path));
+    for path in settled {
+        holdings.extend(store.holdings_at(path)?);
+    }
+    holdings.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(holdings)
+}
+
 /// Judges sessions that have no grade under the rubric or no outcome yet, from the facts that the store holds.
-pub fn grade_missing(store: &mut Store, rubric: &Rubric) -> Result<usize, StoreError> {
+fn grade_missing(store: &mut Store, rubric: &Rubric) -> Result<(), StoreError> {
     let ungraded = store.ungraded(&rubric.hash(), offline::JUDGE, offline::VERSION)?;
     for some in ungraded.chunks(BATCH) {
         let grades: Vec<_> = some.iter().map(|(id, facts)| (id.clone(), offline::grade(facts, rubric))).collect();
@@ -384,8 +446,7 @@ pub fn grade_missing(store: &mut Store, rubric: &Rubric) -> Result<usize, StoreE
         let judged: Vec<_> = some.iter().map(|(id, facts)| (id.clone(), outcomes::offline(facts))).collect();
         store.put_outcomes(&judged)?;
     }
-    store.complete(&rubric.hash())?;
-    Ok(ungraded.len())
+    store.complete(&rubric.hash())
 }
 
 /// Forgets sessions: in the archive, in the store and on the disk. Says which transcripts that took. What is forgotten
@@ -448,6 +509,9 @@ impl Batch {
         for rows in &mut self.rows {
             if !rows.is_new {
                 ready.known.insert(rows.file.path.clone());
+            }
+            if let Some(held) = &mut ready.held {
+                held.add(rows, mark);
             }
             ready.joined.extend(rows.joined.drain(..).map(|joined| (joined.session.id.clone(), joined)));
         }

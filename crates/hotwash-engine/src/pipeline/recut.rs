@@ -1,7 +1,7 @@
 //! Cuts transcripts again of whose prompts something else is known since they were read.
 
 use super::entry::Read;
-use super::{Ready, Setup, open_transcript, settle};
+use super::{Ready, Setup, grade_missing, open_transcript, settle};
 use crate::sources::Agent;
 use crate::sources::claude_code::read::{Transcript, Window};
 use crate::stores::{Holding, Role, Store, StoreError};
@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub fn recut(store: &mut Store, setup: &Setup<'_>) -> Result<u64, StoreError> {
     let changed = read_again(store, setup)?;
     settle(store, setup, Ready::default())?;
+    grade_missing(store, setup.rubric)?;
     Ok(changed)
 }
 

@@ -15,13 +15,13 @@ use std::sync::Arc;
 /// How many groups are kept in one go.
 const GROUPS: usize = 64;
 
-/// Settles the copies among transcripts that were put. Says which others that has changed.
+/// Settles the copies among transcripts that were put, given all that there are. Says which others that has changed.
 pub(super) fn settle_copies(
     store: &mut Store,
     setup: &Setup<'_>,
+    holders: &[Holder],
     unsettled: &Unsettled,
 ) -> Result<BTreeSet<String>, StoreError> {
-    let holders = store.holders()?;
     let topics = Arc::new(store.decisions()?);
     let keys: Vec<&[_]> = holders.iter().map(|holder| holder.keys.as_slice()).collect();
     let groups: Vec<Vec<&Holder>> = copies::groups(&keys)
@@ -38,7 +38,7 @@ pub(super) fn settle_copies(
     }
     let mut changed: BTreeSet<String> = groups.iter().flatten().map(|holder| holder.path.clone()).collect();
     if holders.iter().any(|holder| Agent::of(holder.path.as_ref()) == Agent::Langfuse) {
-        changed.extend(settle_pulled(store, setup, &holders)?);
+        changed.extend(settle_pulled(store, setup, holders)?);
     }
     Ok(changed)
 }

@@ -183,6 +183,20 @@ fn a_store_takes_its_place_as_a_whole() {
 }
 
 #[test]
+fn a_store_that_is_made_holds_what_one_would_that_was_there_before() {
+    for mut case in [crowd(30), Case::copy_of("examples/projects"), Case::copy_of("fixtures")] {
+        let [made, before] = [true, false].map(|makes| {
+            case.makes = makes;
+            case.ingest();
+            let held = (case.dump(), case.told(), case.unsettled());
+            case.forget_everything();
+            held
+        });
+        assert_eq!(made, before);
+    }
+}
+
+#[test]
 fn a_store_that_was_not_finished_is_thrown_away() {
     let (case, expected) = crowd_and_end(20);
     drop(Store::open_or_make(&case.store_path(), rules()).unwrap());

@@ -263,6 +263,11 @@ impl Case {
         lines.join("\n").replace(self.folder.path().to_str().unwrap(), "~")
     }
 
+    /// How many transcripts wait to be settled.
+    pub(crate) fn unsettled(&self) -> usize {
+        self.open().unsettled().unwrap().len()
+    }
+
     /// The sessions of the store as sorted text: which there are, of what they are made, and what is said of them.
     pub(crate) fn told(&self) -> String {
         // Grades of pieces that have been joined stay, and nobody looks at them.

@@ -14,7 +14,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -23,6 +23,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const ENDING: &str = "db";
 /// What stands beside a store while it is in use, and is left where that ends badly.
 const BESIDE_STORES: [&str; 3] = [LOG, "-shm", "-journal"];
+
+/// Where a database says which versions of its format one must know to write and to read it, and what it says where its log
+/// is to be read, too. SQLite writes this by itself when it is told to keep a log, and waits for the disk three times over.
+const VERSIONS_AT: u64 = 18;
+const WITH_LOG: [u8; 2] = [2, 2];
 
 /// A store that is being made. Its file is removed with this, unless it has taken its place.
 #[derive(Debug)]
@@ -81,6 +86,11 @@ impl Making {
         Ok(is_ours.then_some(making))
     }
 
+    /// SQLite itself need lock nothing that nobody else sees, and on some file systems its locks and ours are the same.
+    pub(super) fn connect(&self, flags: OpenFlags) -> rusqlite::Result<Connection> {
+        Connection::open_with_flags_and_vfs(&self.path, flags, "unix-none")
+    }
+
     /// Takes the place of the store, if there is none. Says whether it did.
     fn take_place(self, store: &Path) -> io::Result<bool> {
         let mut state = self.file.state();
@@ -88,6 +98,7 @@ impl Making {
             return Err(error);
         }
         if let Some(file) = &state.file {
+            file.write_all_at(&WITH_LOG, VERSIONS_AT)?;
             file.sync_all()?;
         }
         if is_anything_beside(store) {
@@ -171,9 +182,7 @@ impl Store {
 
     fn within(making: Making, path: &Path, rules: Arc<Rules>) -> Result<Store> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // SQLite itself need lock nothing that nobody else sees, and on some file systems its locks and ours are the same.
-        let connection = Connection::open_with_flags_and_vfs(&making.path, flags, "unix-none")
-            .map_err(|error| super::explain(path, &error))?;
+        let connection = making.connect(flags).map_err(|error| super::explain(path, &error))?;
         Store { connection, path: path.to_path_buf(), rules, making: Some(making) }.prepared()
     }
 
@@ -183,10 +192,23 @@ impl Store {
         let Some(making) = self.making.take() else { return Ok(true) };
         let path = self.path.clone();
         // Closed before it is moved.
-        *self = Store::in_memory(self.rules.clone())?;
-        let taken = making.take_place(&path).map_err(|error| StoreError::of_system(&path, &error))?;
-        *self = Store::open(&path, self.rules.clone())?;
-        Ok(taken)
+        self.connection = Connection::open_in_memory().map_err(|error| super::explain(&path, &error))?;
+        let taken = making.take_place(&path).map_err(|error| StoreError::of_system(&path, &error));
+        match taken.and_then(|taken| Ok((taken, Store::open(&path, self.rules.clone())?))) {
+            Ok((taken, store)) => {
+                *self = store;
+                Ok(taken)
+            }
+            Err(error) => {
+                *self = Store::in_memory(self.rules.clone())?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether it is being made, and nobody else can put anything into it or see what is there.
+    pub fn is_being_made(&self) -> bool {
+        self.making.is_some()
     }
 
     /// Its file, while it is being made.

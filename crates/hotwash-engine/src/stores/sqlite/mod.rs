@@ -84,13 +84,18 @@ impl Store {
         Store { connection, path, rules, making: None }.prepared()
     }
 
-    /// Another way to read what is in it, for another thread; none if it is in memory.
+    /// Another way to read what is in it, for another thread; none if it is in memory. While a store is made, nobody may
+    /// put anything into it as long as somebody reads.
     pub fn reader(&self) -> Result<Option<Store>> {
         if self.connection.path().is_none_or(str::is_empty) {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(|error| explain(&self.path, &error))?;
+        let connection = match &self.making {
+            Some(making) => making.connect(flags),
+            None => Connection::open_with_flags(&self.path, flags),
+        };
+        let connection = connection.map_err(|error| explain(&self.path, &error))?;
         let store = Store { connection, path: self.path.clone(), rules: Arc::clone(&self.rules), making: None };
         store.read(|connection| connection.busy_timeout(BUSY))?;
         Ok(Some(store))

@@ -34,14 +34,17 @@ impl Store {
 
     /// Keeps transcripts with their sessions and grades, and what the archive has of them, all or nothing of it. Until they
     /// are settled it is open whose the events are that they share with others, and which of their pieces belong together.
+    /// Nobody has to be told so of a store that is being made: who makes it settles them, or it comes to nothing.
     pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<Put> {
+        let is_being_made = self.is_being_made();
         self.write(|transaction| {
             let mark = transaction.query_row("SELECT random()", [], |row| row.get(0))?;
             let forgotten = put_entries(transaction, entries, Owner::Open)?;
             let is_kept = |path: &str| !forgotten.iter().any(|(forgotten, _)| forgotten == path);
             put_archived(transaction, archived.iter().filter(|archived| is_kept(&archived.path)))?;
             let mut marks = Table::new(transaction, "unsettled (path, mark) VALUES (?1, ?2)")?;
-            for entry in entries.iter().filter(|entry| entry.holding.is_some() && is_kept(&entry.file.path)) {
+            let is_marked = |entry: &&Rows| !is_being_made && entry.holding.is_some() && is_kept(&entry.file.path);
+            for entry in entries.iter().filter(is_marked) {
                 marks.put(params![entry.file.path, mark])?;
             }
             Ok(Put { forgotten, mark })
@@ -321,7 +324,7 @@ impl<'t> Tables<'t> {
 
     /// Keeps a transcript, unless it is forgotten. Says which sessions it had before that are no longer its own.
     fn put_entry(&mut self, entry: &Rows, owner: Owner) -> rusqlite::Result<Option<Vec<SessionId>>> {
-        let Rows { file, role, is_new, reading, holding, sessions, joined } = entry;
+        let Rows { file, role, is_new, reading, holding, sessions, joined, .. } = entry;
         let (path, version) = (file.path.as_str(), file.version);
         // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
         let mut stale = if *is_new { Vec::new() } else { given(self.transaction, path, version)? };

@@ -18,12 +18,17 @@ const PIECE_BYTES: usize = 256;
 pub struct Rows {
     /// The file.
     pub file: FileState,
-    pub(super) role: Role,
+    /// What it turned out to be.
+    pub role: Role,
     /// Nothing of it was known before.
     pub is_new: bool,
     pub(super) reading: String,
     /// None where it has nothing that others could have too.
     pub(super) holding: Option<HoldingRow>,
+    /// Keys of its messages and prompts, by which copies are found.
+    pub keys: Vec<Key>,
+    /// Its pieces.
+    pub pieces: Vec<Piece>,
     pub(super) sessions: Vec<SessionRows>,
     /// The sessions of several pieces.
     pub joined: Vec<JoinedRows>,
@@ -124,7 +129,7 @@ impl Rows {
             parts,
             is_put: is_new,
         });
-        Rows { file, role, is_new, reading, holding, sessions, joined: joined.collect() }
+        Rows { file, role, is_new, reading, holding, keys, pieces, sessions, joined: joined.collect() }
     }
 }
 
