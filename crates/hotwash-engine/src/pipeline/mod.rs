@@ -18,9 +18,7 @@ use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::stores::{
-    Archived, Disk, FileState, Holder, Holding, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError,
-};
+use crate::stores::{Archived, Disk, FileState, Holder, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError};
 use entry::{Read, entries};
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
@@ -29,11 +27,11 @@ use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::SessionId;
 use hotwash_core::sessions::topic::Decisions;
-use open::{still_begins_so, tail};
+use open::{still_begins_so, tail_of_read};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, Read as _, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -339,31 +337,20 @@ struct Ready {
 struct Held {
     marks: BTreeMap<String, i64>,
     holders: Vec<Holder>,
-    holdings: Vec<Holding>,
 }
 
 impl Held {
     /// Takes in a transcript that was put, and its mark.
     fn add(&mut self, rows: &mut Rows, mark: i64) {
-        let FileState { path, version, .. } = &rows.file;
-        let (keys, pieces) = (std::mem::take(&mut rows.keys), std::mem::take(&mut rows.pieces));
-        if keys.is_empty() && pieces.is_empty() {
+        if rows.holds_nothing() {
             return;
         }
+        let path = &rows.file.path;
         self.marks.insert(path.clone(), mark);
+        let keys = std::mem::take(&mut rows.keys);
         if !keys.is_empty() {
             self.holders.push(Holder { path: path.clone(), role: rows.role, keys });
         }
-        if rows.role == Role::Main {
-            self.holdings.push(Holding { path: path.clone(), version: *version, pieces });
-        }
-    }
-
-    /// Puts all in the order of their places.
-    fn in_order(mut self) -> Held {
-        self.holders.sort_by(|a, b| a.path.cmp(&b.path));
-        self.holdings.sort_by(|a, b| a.path.cmp(&b.path));
-        self
     }
 }
 
@@ -398,10 +385,12 @@ enum Before {
 /// was put may have changed it.
 fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), StoreError> {
     recut::read_again(store, setup)?;
-    let held = ready.held.take().map(Held::in_order);
-    let (marks, holders, held) = match held {
-        Some(Held { marks, holders, holdings }) => (marks, Some(holders), Some(holdings)),
-        None => (store.unsettled()?, None, None),
+    let (marks, holders) = match ready.held.take() {
+        Some(Held { marks, mut holders }) => {
+            holders.sort_by(|a, b| a.path.cmp(&b.path));
+            (marks, Some(holders))
+        }
+        None => (store.unsettled()?, None),
     };
     if marks.is_empty() {
         return Ok(());
@@ -411,27 +400,10 @@ fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), 
     let others = settle_copies::settle_copies(store, setup, &holders, &unsettled)?;
     drop(holders);
     let changed: Paths<'_> = unsettled.marks.keys().chain(&others).map(String::as_str).collect();
-    let holdings = match held {
-        Some(held) => without_copies(store, held, &others)?,
-        None => store.holdings()?,
-    };
+    let holdings = store.holdings()?;
     settle_joins::settle_joins(store, setup, &holdings, &changed, &others, &unsettled)?;
     settle_rework::settle_rework(store, setup.jobs, &holdings, &changed)?;
     store.settled(&unsettled.marks)
-}
-
-/// What transcripts hold now that copies are settled among some of them.
-fn without_copies(
-    store: &Store,
-    mut holdings: Vec<Holding>,
-    settled: &BTreeSet<String>,
-) -> Result<Vec<Holding>, StoreError> {
-    holdings.retain(|holding| !settled.contains(&holding.path));
-    for path in settled {
-        holdings.extend(store.holdings_at(path)?);
-    }
-    holdings.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(holdings)
 }
 
 /// Judges sessions that have no grade under the rubric or no outcome yet, from the facts that the store holds.
@@ -644,7 +616,9 @@ impl Job<'_> {
 
         let mut state = None;
         let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
-        transcript.read(&mut file, window, |transcript| {
+        // As it was found: what has come since is read next time, when it is known to be there.
+        let mut input = (&file).take(self.found.size.saturating_sub(from));
+        transcript.read(&mut input, window, |transcript| {
             if age < GROWING_NS && setup.archive.is_some() && agent.grows() {
                 state = postcard::to_allocvec(&(agent.decoder(), transcript)).ok();
             }
@@ -660,7 +634,7 @@ impl Job<'_> {
             size: self.found.size,
             mtime_ns: self.found.mtime_ns,
             offset: transcript.offset,
-            tail: tail(&file, transcript.offset)?,
+            tail: tail_of_read(&file, transcript.offset, window.end())?,
             decoder: agent.decoder(),
             version: before.map_or(FIRST_VERSION, |before| before.version + u32::from(rewritten)),
         };

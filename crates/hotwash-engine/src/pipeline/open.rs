@@ -107,8 +107,16 @@ pub(super) fn still_begins_so(file: &File, before: &FileState) -> bool {
     tail(file, before.offset).is_ok_and(|tail| tail == before.tail)
 }
 
+/// A hash of the bytes before the place up to which a file was read, given what of them is in memory.
+pub(super) fn tail_of_read(file: &File, offset: u64, end: &[u8]) -> io::Result<u64> {
+    match end.len().checked_sub(offset.min(TAIL) as usize) {
+        Some(from) => Ok(xxh3_64(&end[from..])),
+        None => tail(file, offset),
+    }
+}
+
 /// A hash of the bytes before a place.
-pub(super) fn tail(file: &File, offset: u64) -> io::Result<u64> {
+fn tail(file: &File, offset: u64) -> io::Result<u64> {
     let from = offset.saturating_sub(TAIL);
     let mut room = [0; TAIL as usize];
     let bytes = &mut room[..(offset - from) as usize];

@@ -59,19 +59,34 @@ impl<'b> Iterator for Chunk<'b> {
 
 /// Working memory, for one input after another.
 #[derive(Debug, Default)]
-pub(super) struct Buffer(Vec<u8>);
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+    /// How many of them, from the first on, are the end of the input that was read last.
+    end: usize,
+}
+
+impl Buffer {
+    /// The end of the input that was read last, as far as it is still there; nothing unless it ended in a newline.
+    pub(super) fn end(&self) -> &[u8] {
+        &self.bytes[..self.end]
+    }
+}
 
 /// Cuts input into lines through one window that grows only for a line that needs it.
 pub(super) struct Lines<'w> {
     buffer: &'w mut Vec<u8>,
     from: usize,
     to: usize,
+    /// See [`Buffer`].
+    end: &'w mut usize,
     done: bool,
 }
 
 impl<'w> Lines<'w> {
     pub(super) fn new(buffer: &'w mut Buffer) -> Self {
-        Lines { buffer: &mut buffer.0, from: 0, to: 0, done: false }
+        let Buffer { bytes, end } = buffer;
+        *end = 0;
+        Lines { buffer: bytes, from: 0, to: 0, end, done: false }
     }
 
     /// The next lines; none at the end.
@@ -103,6 +118,7 @@ impl<'w> Lines<'w> {
     fn make_room(&mut self) -> usize {
         let moved = self.from;
         let open = self.to - self.from;
+        *self.end = 0;
         let was_full = self.to == self.buffer.len();
         if open > SHORT_LINE && self.buffer.len() - self.to >= WINDOW {
             // There is room, and moving a long line costs more than the cache gains.
@@ -114,7 +130,10 @@ impl<'w> Lines<'w> {
             // A very long line is over: give its room back.
             *self.buffer = vec![0; WINDOW];
         } else {
-            if self.from > 0 {
+            if open == 0 {
+                // Unless more comes.
+                *self.end = self.to;
+            } else if self.from > 0 {
                 self.buffer.copy_within(self.from..self.to, 0);
             }
             let room = self.buffer.len() - open;
@@ -133,7 +152,7 @@ impl<'w> Lines<'w> {
         loop {
             match input.read(&mut self.buffer[self.to..end]) {
                 Ok(0) => self.done = true,
-                Ok(read) => self.to += read,
+                Ok(read) => (self.to, *self.end) = (self.to + read, 0),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
@@ -200,6 +219,30 @@ mod tests {
         let long = "x".repeat(3 * WINDOW);
         let text = format!("{long}\nshort\n{long}");
         assert_eq!(cut(text.as_bytes(), 100_000), [long.clone(), "short".into(), format!("{long}$")]);
+    }
+
+    #[test]
+    fn the_end_of_an_input_that_ended_in_a_newline_is_still_there() {
+        let long = "x".repeat(3 * WINDOW);
+        let mut buffer = Buffer::default();
+        for (input, least) in [
+            ("a\nbc\n".to_string(), 5),
+            ("a\nbc".to_string(), 0),
+            (String::new(), 0),
+            (format!("{long}\n"), WINDOW),
+            (format!("a\n{long}"), 0),
+            (format!("{long}\n{}", "ab\n".repeat(WINDOW)), 2),
+            (format!("{}\na\n", "x".repeat(LONGEST_LINE * 2)), 2),
+            ("\n".repeat(FIRST_WINDOW), FIRST_WINDOW),
+        ] {
+            for step in [1 << 16, WINDOW, usize::MAX] {
+                let (mut lines, mut drip) = (Lines::new(&mut buffer), Drip(input.as_bytes(), step));
+                while lines.chunk(&mut drip).unwrap().is_some() {}
+                let end = buffer.end();
+                assert!(input.as_bytes().ends_with(end) && end.len() >= least, "{} of {}", end.len(), input.len());
+                assert!(least > 0 || end.is_empty());
+            }
+        }
     }
 
     #[test]

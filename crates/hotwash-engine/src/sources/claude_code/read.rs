@@ -25,6 +25,13 @@ pub struct Window {
     room: Vec<Noted<'static>>,
 }
 
+impl Window {
+    /// The end of the transcript that was read last, as far as it is still there; nothing unless it ended in a newline.
+    pub fn end(&self) -> &[u8] {
+        self.bytes.end()
+    }
+}
+
 /// What reading itself has to say about a transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {

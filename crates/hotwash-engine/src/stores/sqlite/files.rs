@@ -146,15 +146,11 @@ impl Store {
     pub fn holdings(&self) -> Result<Vec<Holding>> {
         self.read(|connection| {
             let sql = "SELECT path, version, pieces FROM holdings WHERE kind = 'main' ORDER BY path, version";
-            connection.prepare(sql)?.query_map([], holding)?.collect()
-        })
-    }
-
-    /// The same, of the transcripts at one place.
-    pub fn holdings_at(&self, path: &str) -> Result<Vec<Holding>> {
-        self.read(|connection| {
-            let sql = "SELECT path, version, pieces FROM holdings WHERE path = ?1 AND kind = 'main' ORDER BY version";
-            connection.prepare_cached(sql)?.query_map([path], holding)?.collect()
+            let mut statement = connection.prepare(sql)?;
+            let rows = statement.query_map([], |row| {
+                Ok(Holding { path: row.get(0)?, version: row.get(1)?, pieces: pieces(row.get_ref(2)?.as_blob()?)? })
+            })?;
+            rows.collect()
         })
     }
 
@@ -191,10 +187,6 @@ fn file(row: &Row<'_>) -> rusqlite::Result<FileState> {
         decoder: row.get(6)?,
         version: row.get(7)?,
     })
-}
-
-fn holding(row: &Row<'_>) -> rusqlite::Result<Holding> {
-    Ok(Holding { path: row.get(0)?, version: row.get(1)?, pieces: pieces(row.get_ref(2)?.as_blob()?)? })
 }
 
 /// Keys as they are stored.

@@ -27,8 +27,6 @@ pub struct Rows {
     pub(super) holding: Option<HoldingRow>,
     /// Keys of its messages and prompts, by which copies are found.
     pub keys: Vec<Key>,
-    /// Its pieces.
-    pub pieces: Vec<Piece>,
     pub(super) sessions: Vec<SessionRows>,
     /// The sessions of several pieces.
     pub joined: Vec<JoinedRows>,
@@ -118,6 +116,11 @@ impl Rows {
         entries.into_iter().map(|entry| Rows::of(entry, &mut written)).collect()
     }
 
+    /// Whether it has nothing that others could have too.
+    pub fn holds_nothing(&self) -> bool {
+        self.holding.is_none()
+    }
+
     /// The rows of a transcript, with what is written of its sessions.
     fn of(entry: Entry, written: &mut impl Iterator<Item = Written>) -> Rows {
         let Entry { file, role, is_new, reading, keys, pieces, sessions, joined } = entry;
@@ -129,7 +132,7 @@ impl Rows {
             parts,
             is_put: is_new,
         });
-        Rows { file, role, is_new, reading, holding, keys, pieces, sessions, joined: joined.collect() }
+        Rows { file, role, is_new, reading, holding, keys, sessions, joined: joined.collect() }
     }
 }
 
