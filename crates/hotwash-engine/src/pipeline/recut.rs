@@ -24,7 +24,7 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
     }
     let topics = Arc::new(store.decisions()?);
     let (holdings, became) = (store.holdings()?, store.outcomes()?);
-    let mut changed = 0;
+    let (mut changed, mut window) = (0, Window::default());
     for (path, mark) in marked {
         let role = became.get(&path).map_or(Role::Main, |became| became.role);
         let file = store.file(&path)?.filter(|_| matches!(role, Role::Main | Role::Copy));
@@ -38,7 +38,7 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
                 archive.drop_state(&path, file.version);
             }
             let mut transcript = Transcript::default().by(Agent::of(path.as_ref())).knowing(&topics);
-            if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_ok() {
+            if transcript.read(&mut *input, &mut window, |_| {}).is_ok() {
                 let read = Read { file, role: None, is_new: false, transcript: Box::new(transcript) };
                 if let Some(entry) = read.entry(setup).filter(|entry| entry.pieces != held) {
                     // Why it is cut may be all that is new.

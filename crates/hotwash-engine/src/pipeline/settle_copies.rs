@@ -9,6 +9,7 @@ use crate::stores::{FileState, Holder, Role, Rows, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -24,14 +25,17 @@ pub(super) fn settle_copies(
 ) -> Result<BTreeSet<String>, StoreError> {
     let topics = Arc::new(store.decisions()?);
     let keys: Vec<&[_]> = holders.iter().map(|holder| holder.keys.as_slice()).collect();
-    let groups: Vec<Vec<&Holder>> = copies::groups(&keys)
+    let mut groups: Vec<Vec<&Holder>> = copies::groups(&keys)
         .into_iter()
         .map(|group| group.into_iter().map(|at| &holders[at]).collect())
         .filter(|group: &Vec<&Holder>| group.iter().any(|holder| unsettled.marks.contains_key(&holder.path)))
         .collect();
+    // The largest first, so that nobody is left with it at the end.
+    groups.sort_by_key(|group| Reverse(group.iter().map(|holder| holder.keys.len()).sum::<usize>()));
     for groups in groups.chunks(GROUPS) {
-        let settled =
-            side_by_side(store, setup.jobs, groups, |store, group| settled(store, setup, &topics, group, unsettled))?;
+        let settled = side_by_side(store, setup.jobs, groups, |store, group, window| {
+            settled(store, setup, &topics, group, unsettled, window)
+        })?;
         let (rows, moved): (Vec<Vec<Rows>>, Vec<Vec<&str>>) = settled.into_iter().unzip();
         let rows: Vec<Rows> = rows.into_iter().flatten().collect();
         store.put_own(&rows, &moved.concat())?;
@@ -71,6 +75,7 @@ fn settled<'h>(
     topics: &Arc<Decisions>,
     group: &[&'h Holder],
     unsettled: &Unsettled,
+    window: &mut Window,
 ) -> Result<(Vec<Rows>, Vec<&'h str>), StoreError> {
     let mut members = Vec::new();
     let mut unreadable = Vec::new();
@@ -80,7 +85,7 @@ fn settled<'h>(
             Role::Forgotten => None,
             _ => open_transcript(store, setup.archive, &holder.path, file.version)?,
         };
-        match input.map(|mut input| claude_code::read::records(Agent::of(holder.path.as_ref()), &mut *input)) {
+        match input.map(|mut input| claude_code::read::records(Agent::of(holder.path.as_ref()), &mut *input, window)) {
             Some(Ok((records, reading))) => members.push((*holder, file, records, reading)),
             // A copy had nothing of its own before, so there is nothing to be lost with it.
             _ if holder.role == Role::Copy => {}
@@ -110,7 +115,7 @@ fn settled<'h>(
         if !taken.is_empty()
             && agent == Agent::ClaudeCode
             && let Some(mut input) = open()?
-            && let Ok(copied) = claude_code::read::copied(&mut *input, &taken)
+            && let Ok(copied) = claude_code::read::copied(&mut *input, window, &taken)
         {
             foreign.extend(copied);
         }
@@ -135,7 +140,7 @@ fn settled<'h>(
             transcript.reading = Reading { duplicate_lines: records.len() as u64, ..*reading };
         } else {
             let Some(mut input) = open()? else { continue };
-            if transcript.read(&mut *input, &mut Window::default(), |_| {}).is_err() {
+            if transcript.read(&mut *input, window, |_| {}).is_err() {
                 continue;
             }
         }

@@ -38,7 +38,7 @@ pub(super) fn settle_rework(
     let mut open: Vec<(String, Vec<Span>)> = changes.into_iter().collect();
     // The largest first, so that nobody is left with it at the end.
     open.sort_by_key(|(_, spans)| std::cmp::Reverse(spans.len()));
-    let judged = side_by_side(store, jobs, &open, |store, (repository, spans)| judged(store, repository, spans))?;
+    let judged = side_by_side(store, jobs, &open, |store, (repository, spans), ()| judged(store, repository, spans))?;
     store.put_rework(&judged.concat())
 }
 

@@ -4,13 +4,14 @@ use crate::stores::{Store, StoreError};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does work on each item, in so many threads that read the store, and gives what came of it in the order of the items.
-/// Where no other can read, because the store is in memory or the system has had enough, the caller does all.
-pub(super) fn side_by_side<T: Sync, R: Send>(
+/// Does work on each item, in so many threads that read the store, each with room `M` to work in, and gives what came of it
+/// in the order of the items. Where no other can read, because the store is in memory or the system has had enough, the
+/// caller does all.
+pub(super) fn side_by_side<T: Sync, R: Send, M: Default>(
     store: &Store,
     jobs: usize,
     items: &[T],
-    work: impl Fn(&Store, &T) -> Result<R, StoreError> + Sync,
+    work: impl Fn(&Store, &T, &mut M) -> Result<R, StoreError> + Sync,
 ) -> Result<Vec<R>, StoreError> {
     let mut readers = Vec::new();
     while readers.len() + 1 < jobs.min(items.len()) {
@@ -21,12 +22,12 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
     }
     let next = AtomicUsize::new(0);
     let some = |store: &Store| {
-        let mut done = Vec::new();
+        let (mut done, mut room) = (Vec::new(), M::default());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else { return Ok(done) };
             // One that fails ends it for all.
-            let result = work(store, item).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
+            let result = work(store, item, &mut room).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
             done.push((at, result));
         }
     };

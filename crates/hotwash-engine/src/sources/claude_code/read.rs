@@ -293,11 +293,11 @@ pub fn lines(
 
 /// The records of a transcript that have an id, in order, with their times. Also what reading has to say about one of
 /// Claude Code, but for records that stood elsewhere before.
-pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Records, Reading)> {
+pub fn records(agent: Agent, input: &mut dyn Read, window: &mut Window) -> io::Result<(copies::Records, Reading)> {
     let mut reading = Reading::default();
     if agent != Agent::ClaudeCode {
         let mut records = copies::Records::new();
-        lines(agent, input, &mut Window::default(), &[(1, u32::MAX)], &mut |event| {
+        lines(agent, input, window, &[(1, u32::MAX)], &mut |event| {
             if let Some(key) = event.origin.key
                 && records.last().is_none_or(|(last, _)| *last != key)
             {
@@ -306,8 +306,7 @@ pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Record
         })?;
         return Ok((records, reading));
     }
-    let mut buffer = Buffer::default();
-    let mut lines = Lines::new(&mut buffer);
+    let mut lines = Lines::new(&mut window.bytes);
     let (mut records, mut memory) = (Vec::new(), Memory::default());
     while let Some(chunk) = lines.chunk(input)? {
         for line in chunk {
@@ -330,9 +329,8 @@ pub fn records(agent: Agent, input: &mut dyn Read) -> io::Result<(copies::Record
 
 /// The ids of the records at the beginning of a transcript that are another's, of which only the keys of its messages
 /// and prompts are known: all up to the last one known, and the results that belong to it.
-pub(crate) fn copied(input: &mut dyn Read, known: &KeySet<Key>) -> io::Result<Vec<Key>> {
-    let mut buffer = Buffer::default();
-    let mut lines = Lines::new(&mut buffer);
+pub(crate) fn copied(input: &mut dyn Read, window: &mut Window, known: &KeySet<Key>) -> io::Result<Vec<Key>> {
+    let mut lines = Lines::new(&mut window.bytes);
     let (mut ids, mut copied, mut follows) = (Vec::new(), 0, false);
     let mut memory = Memory::default();
     while let Some(chunk) = lines.chunk(input)? {
