@@ -1,7 +1,7 @@
 //! The stages in order: transcripts are found, read, turned into facts, graded and kept.
 //!
-//! Files are read in parallel, each once, and handed to one writer. What an interrupted run has kept stays kept; the
-//! next one goes on with the rest.
+//! Files are read in parallel, each once, and handed to one writer. What an interrupted run has kept stays kept, but for a
+//! first store that was still being made; the next one goes on with the rest.
 
 mod entry;
 mod open;
@@ -31,7 +31,7 @@ use open::{still_begins_so, tail_of_read};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Read as _, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -150,8 +150,10 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             store.mark_uncut(&paths)?;
         }
         settle(store, setup, ready)?;
-        grade_missing(store, setup.rubric)?;
-        // A first store is whole when others see it.
+        if store.is_being_made() {
+            // It is whole when others see it.
+            grade_missing(store, setup.rubric)?;
+        }
         store.take_place()
     });
     let waits = store.with_waiting();
@@ -164,6 +166,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         unarchive(&forgotten, setup, &mut ingested);
         return Ok(ingested);
     }
+    grade_missing(store, setup.rubric)?;
     // The first run has better things to do.
     if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
         compress(store, setup);
@@ -324,7 +327,7 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
 struct Ready {
     /// Sessions of several pieces, by their ids.
     joined: HashMap<SessionId, JoinedRows>,
-    /// What transcripts were marked with in the store. One has another mark if somebody has put it again since.
+    /// What transcripts were marked with. One has another mark in the store if somebody has put it again since.
     marks: Vec<i64>,
     /// The paths of those that were known before.
     known: HashSet<String>,
@@ -356,7 +359,7 @@ impl Held {
 
 /// The transcripts that are to be settled.
 struct Unsettled {
-    /// Each has its mark in the store.
+    /// Each has its mark, which the store has too, unless it is being made.
     marks: BTreeMap<String, i64>,
     ready: Ready,
 }
@@ -616,9 +619,7 @@ impl Job<'_> {
 
         let mut state = None;
         let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
-        // As it was found: what has come since is read next time, when it is known to be there.
-        let mut input = (&file).take(self.found.size.saturating_sub(from));
-        transcript.read(&mut input, window, |transcript| {
+        transcript.read(&mut file, window, |transcript| {
             if age < GROWING_NS && setup.archive.is_some() && agent.grows() {
                 state = postcard::to_allocvec(&(agent.decoder(), transcript)).ok();
             }

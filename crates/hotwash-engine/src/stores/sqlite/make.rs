@@ -105,16 +105,20 @@ impl Making {
             // The log of another store would be taken for this one's.
             return Ok(false);
         }
-        match renameat_with(CWD, &self.path, CWD, store, RenameFlags::NOREPLACE) {
-            Ok(()) => Ok(true),
-            Err(Errno::EXIST) => Ok(false),
+        let moved = match renameat_with(CWD, &self.path, CWD, store, RenameFlags::NOREPLACE) {
             // Not every file system knows how to rename like this.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match fs::hard_link(&self.path, store) {
-                Ok(()) => Ok(true),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-                Err(error) => Err(error),
-            },
-            Err(error) => Err(error.into()),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => fs::hard_link(&self.path, store),
+            moved => moved.map_err(io::Error::from),
+        };
+        match moved {
+            Ok(()) => {
+                // What is put into it from here on must not be lost with its name. Not every folder can be asked for this.
+                let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
         }
     }
 }
@@ -214,5 +218,24 @@ impl Store {
     /// Its file, while it is being made.
     pub(super) fn is_made_in(&self) -> Option<Locked> {
         self.making.as_ref().map(|making| making.file.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stores::suite::rules;
+
+    #[test]
+    fn what_takes_its_place_keeps_a_log_from_the_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.db");
+        let making = Making::begin(&path).unwrap().unwrap();
+        let Store { connection, making, .. } = Store::within(making, &path, rules()).unwrap();
+        drop(connection);
+        assert!(making.unwrap().take_place(&path).unwrap());
+        // Before anybody has opened it: SQLite would see to it then.
+        assert_eq!(fs::read(&path).unwrap()[18..20], WITH_LOG);
+        assert!(!folder.path().join("s.db-making").exists());
     }
 }

@@ -20,7 +20,8 @@ use std::sync::LazyLock;
 pub struct Put {
     /// Those that somebody has forgotten since they were found, by place and version: nothing of them is kept.
     pub forgotten: Vec<(String, u32)>,
-    /// What the others are marked with until they are settled. It tells whether they were put again since.
+    /// What the others are marked with until they are settled. It tells whether they were put again since, which cannot be
+    /// while the store is being made: then only who puts them knows it.
     pub mark: i64,
 }
 
