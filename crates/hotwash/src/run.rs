@@ -281,9 +281,6 @@ impl<'a> Run<'a> {
         let Ok(Some(beside)) = self.store.reader() else {
             return Ok((one(&self.store)?, other(&self.store)?));
         };
-        if !self.has_read() {
-            beside.mostly_read()?;
-        }
         std::thread::scope(|scope| {
             let other = scope.spawn(move || other(&beside));
             let one = one(&self.store);
