@@ -150,10 +150,8 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
             store.mark_uncut(&paths)?;
         }
         settle(store, setup, ready)?;
-        if store.is_being_made() {
-            // It is whole when others see it.
-            grade_missing(store, setup.rubric)?;
-        }
+        grade_missing(store, setup.rubric)?;
+        // A first store is whole when others see it.
         store.take_place()
     });
     let waits = store.with_waiting();
@@ -166,7 +164,6 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         unarchive(&forgotten, setup, &mut ingested);
         return Ok(ingested);
     }
-    grade_missing(store, setup.rubric)?;
     // The first run has better things to do.
     if ingested.unchanged > 0 || jobs.iter().any(|job| job.before.is_some()) {
         compress(store, setup);
@@ -335,14 +332,29 @@ struct Ready {
     held: Option<Held>,
 }
 
-/// What transcripts hold, as the store would tell it.
+/// What transcripts hold.
 #[derive(Default)]
 struct Held {
+    /// Of those that are to be settled.
     marks: BTreeMap<String, i64>,
+    /// All, if any are to be settled.
     holders: Vec<Holder>,
 }
 
 impl Held {
+    /// As the store tells it.
+    fn in_store(store: &Store) -> Result<Held, StoreError> {
+        let marks = store.unsettled()?;
+        let holders = if marks.is_empty() { Vec::new() } else { store.holders()? };
+        Ok(Held { marks, holders })
+    }
+
+    /// As the store would tell it: in the order of their places.
+    fn in_order(mut self) -> Held {
+        self.holders.sort_by(|a, b| a.path.cmp(&b.path));
+        self
+    }
+
     /// Takes in a transcript that was put, and its mark.
     fn add(&mut self, rows: &mut Rows, mark: i64) {
         if rows.holds_nothing() {
@@ -388,18 +400,14 @@ enum Before {
 /// was put may have changed it.
 fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), StoreError> {
     recut::read_again(store, setup)?;
-    let (marks, holders) = match ready.held.take() {
-        Some(Held { marks, mut holders }) => {
-            holders.sort_by(|a, b| a.path.cmp(&b.path));
-            (marks, Some(holders))
-        }
-        None => (store.unsettled()?, None),
+    let Held { marks, holders } = match ready.held.take() {
+        Some(held) => held.in_order(),
+        None => Held::in_store(store)?,
     };
     if marks.is_empty() {
         return Ok(());
     }
     let unsettled = Unsettled { marks, ready };
-    let holders = holders.map_or_else(|| store.holders(), Ok)?;
     let others = settle_copies::settle_copies(store, setup, &holders, &unsettled)?;
     drop(holders);
     let changed: Paths<'_> = unsettled.marks.keys().chain(&others).map(String::as_str).collect();

@@ -118,7 +118,6 @@ impl<'w> Lines<'w> {
     fn make_room(&mut self) -> usize {
         let moved = self.from;
         let open = self.to - self.from;
-        *self.end = 0;
         let was_full = self.to == self.buffer.len();
         if open > SHORT_LINE && self.buffer.len() - self.to >= WINDOW {
             // There is room, and moving a long line costs more than the cache gains.

@@ -7,7 +7,7 @@
 //! Each run has its own file, locked for as long as it is at it; what is not locked was left by one that was killed. Nobody
 //! waits for another. If there is a store when a file is ready to take its place, the file is thrown away.
 
-use super::{LOG, Result, Store, StoreError, beside};
+use super::{LOG, Result, Store, StoreError, beside, folder_of};
 use hotwash_core::redaction::Rules;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -113,8 +113,7 @@ impl Making {
         match moved {
             Ok(()) => {
                 // What is put into it from here on must not be lost with its name. Not every folder can be asked for this.
-                let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+                let _ = File::open(folder_of(store)).and_then(|folder| folder.sync_all());
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),

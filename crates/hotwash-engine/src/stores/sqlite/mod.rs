@@ -218,12 +218,14 @@ fn beside(store: &Path, ending: &str) -> PathBuf {
     path.into()
 }
 
-/// Makes the folder of a store.
+/// The folder that a store is in.
+fn folder_of(store: &Path) -> &Path {
+    store.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes that folder.
 fn make_folder(store: &Path) -> Result<()> {
-    match store.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        Some(folder) => std::fs::create_dir_all(folder).map_err(|error| StoreError::of_system(store, &error)),
-        None => Ok(()),
-    }
+    std::fs::create_dir_all(folder_of(store)).map_err(|error| StoreError::of_system(store, &error))
 }
 
 /// Whether a database file is shorter than it says. While there is a log beside it, the rest may be in there.
