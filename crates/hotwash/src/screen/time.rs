@@ -3,21 +3,32 @@
 use hotwash_core::sessions::Timestamp;
 use jiff::tz::TimeZone;
 use jiff::{Zoned, civil};
+use std::sync::OnceLock;
 
 /// How moments are shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
-    zone: TimeZone,
+    /// Known from the first moment on that is shown.
+    zone: OnceLock<TimeZone>,
 }
 
 impl Clock {
-    /// In the local zone, or in UTC.
+    /// In the local zone, or in UTC. To find the local one takes a look at all zones that there are, so somebody else does
+    /// that meanwhile; who asks earlier waits for it.
     pub(crate) fn new(utc: bool) -> Clock {
-        Clock { zone: if utc { TimeZone::UTC } else { TimeZone::system() } }
+        if utc {
+            return Clock { zone: TimeZone::UTC.into() };
+        }
+        std::thread::spawn(TimeZone::system);
+        Clock { zone: OnceLock::new() }
+    }
+
+    fn time_zone(&self) -> TimeZone {
+        self.zone.get_or_init(TimeZone::system).clone()
     }
 
     fn zoned(&self, at: Timestamp) -> Option<Zoned> {
-        jiff::Timestamp::from_millisecond(at.0).ok().map(|at| at.to_zoned(self.zone.clone()))
+        jiff::Timestamp::from_millisecond(at.0).ok().map(|at| at.to_zoned(self.time_zone()))
     }
 
     fn show(&self, at: Timestamp, form: &str) -> String {
@@ -66,6 +77,6 @@ impl Clock {
     /// The first moment of a day, or of the day after it.
     pub(crate) fn start_of(&self, day: civil::Date, days_later: i64) -> Option<Timestamp> {
         let day = day.checked_add(jiff::Span::new().days(days_later)).ok()?;
-        day.to_zoned(self.zone.clone()).ok().map(|at| Timestamp(at.timestamp().as_millisecond()))
+        day.to_zoned(self.time_zone()).ok().map(|at| Timestamp(at.timestamp().as_millisecond()))
     }
 }
