@@ -8,13 +8,15 @@
 
 use crate::sources::claude_code::discover::Found;
 use crate::stores::{Archived, Form};
+use rustix::fs::{AtFlags, Mode, OFlags, linkat};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A file written within this time may still be rewritten in place.
@@ -26,6 +28,8 @@ const COPIED_BYTES: u64 = 32 << 20;
 const COPIED_FILE: u64 = 1 << 20;
 /// A compromise of speed and size.
 const LEVEL: i32 = 3;
+/// How much of a transcript's own name is part of the name that it is kept under.
+const NAME_CHARS: usize = 64;
 
 /// The folder of kept transcripts.
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ pub struct Archive {
     now_ns: i64,
     /// What may still be copied in this run.
     budget: Arc<AtomicU64>,
+    /// The folder itself, once it is prepared: thousands of names are looked up from here, not from the root.
+    open: Arc<OnceLock<OwnedFd>>,
 }
 
 impl Archive {
@@ -41,7 +47,7 @@ impl Archive {
     pub fn beside(store: &Path, now_ns: i64) -> Archive {
         let name = store.file_stem().map_or_else(|| "hotwash".into(), |stem| stem.to_string_lossy().into_owned());
         let budget = Arc::new(AtomicU64::new(COPIED_BYTES));
-        Archive { folder: store.with_file_name(format!("{name}-archive")), now_ns, budget }
+        Archive { folder: store.with_file_name(format!("{name}-archive")), now_ns, budget, open: Arc::default() }
     }
 
     /// Where it is.
@@ -52,7 +58,11 @@ impl Archive {
     /// Makes the folder, for the owner's eyes only.
     pub fn prepare(&self) -> io::Result<()> {
         use std::os::unix::fs::DirBuilderExt;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let folder = rustix::fs::open(&self.folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        // Prepared twice, it is the same folder.
+        let _ = self.open.set(folder);
+        Ok(())
     }
 
     /// Is told what a run will keep. Where that is more than it can copy in passing, it copies none of the cold ones: the
@@ -68,11 +78,11 @@ impl Archive {
         self.now_ns - found.mtime_ns > HOT_NS
     }
 
-    /// Keeps a transcript. `before` is what the archive has of it under the same version, and how much of that is
-    /// known to stand in the file still.
-    pub fn keep(&self, found: &Found, version: u32, before: Option<&Archived>) -> io::Result<Archived> {
+    /// Keeps a transcript that somebody has opened. `before` is what the archive has of it under the same version, and how
+    /// much of that is known to stand in the file still.
+    pub fn keep(&self, found: &Found, file: &File, version: u32, before: Option<&Archived>) -> io::Result<Archived> {
         let path = found.path.to_string_lossy().into_owned();
-        let name = before.map_or_else(|| format!("{}.jsonl", stem(&path, version)), |before| before.name.clone());
+        let name = before.map_or_else(|| name_of(&path, version), |before| before.name.clone());
         let to = self.folder.join(&name);
         let mut kept = Archived { path, version, name, form: Form::Copy, size: found.size };
         match before.map(|before| (before.form, before.size)) {
@@ -84,22 +94,23 @@ impl Archive {
                 kept.form = Form::Zstd;
                 replace(&to, |out| compress(&found.path, out))?;
             }
-            _ => kept.form = self.keep_anew(found, &to)?,
+            _ => kept.form = self.keep_anew(found, file, &kept.name)?,
         }
         Ok(kept)
     }
 
-    fn keep_anew(&self, found: &Found, to: &Path) -> io::Result<Form> {
+    fn keep_anew(&self, found: &Found, file: &File, name: &str) -> io::Result<Form> {
+        let to = self.folder.join(name);
         if self.is_cold(found) && !self.may_copy(found.size) {
-            match fs::hard_link(&found.path, to) {
+            match self.link(found, file, name) {
                 Ok(()) => return Ok(Form::Link),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(to, found) => {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(&to, found) => {
                     return Ok(Form::Link);
                 }
                 Err(_) => {} // another file system, or one without links: copy
             }
         }
-        replace(to, |out| {
+        replace(&to, |out| {
             let mut from = File::open(&found.path)?;
             if rustix::fs::ioctl_ficlone(&*out, &from).is_err() {
                 io::copy(&mut from, out)?;
@@ -107,6 +118,15 @@ impl Archive {
             Ok(())
         })?;
         Ok(Form::Copy)
+    }
+
+    /// Gives a file a second name: the very one that was opened, whatever stands in its place by now.
+    fn link(&self, found: &Found, file: &File, name: &str) -> io::Result<()> {
+        match self.open.get().map(|folder| linkat(file, "", folder, name, AtFlags::EMPTY_PATH)) {
+            Some(Ok(())) => Ok(()),
+            // Older systems ask for a privilege, or cannot do it at all.
+            _ => fs::hard_link(&found.path, self.folder.join(name)),
+        }
     }
 
     /// Whether a cold file may be copied in this run, which uses some of what may be.
@@ -248,6 +268,19 @@ fn compress(from: &Path, to: &mut File) -> io::Result<()> {
     to.sync_data()
 }
 
+/// The name that a transcript is kept under. Its own is a part of it, by which a person finds it. That makes names long, and
+/// long names are found sooner: fewer of them stand in one block of the folder, each of which is looked through from its
+/// beginning.
+fn name_of(path: &str, version: u32) -> String {
+    let stem = stem(path, version);
+    let own = Path::new(path).file_stem().and_then(|own| own.to_str()).unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if own.is_empty() || own.len() > NAME_CHARS || !own.chars().all(is_plain) {
+        return format!("{stem}.jsonl");
+    }
+    format!("{stem}.{own}.jsonl")
+}
+
 /// How the names of all that is kept of a transcript begin, up to the first dot.
 fn stem(path: &str, version: u32) -> String {
     format!("{:016x}-{version}", xxh3_64(path.as_bytes()))
@@ -281,11 +314,19 @@ mod tests {
         }
 
         fn write(&self, text: &str, day: u64) -> Found {
-            let path = self.folder.path().join("t.jsonl");
+            self.write_as("t.jsonl", text, day)
+        }
+
+        fn write_as(&self, name: &str, text: &str, day: u64) -> Found {
+            let path = self.folder.path().join(name);
             fs::write(&path, text).unwrap();
             let file = File::options().write(true).open(&path).unwrap();
             file.set_modified(UNIX_EPOCH + Duration::from_secs(day * 24 * 3600)).unwrap();
             Found::new(path.clone(), &fs::metadata(&path).unwrap())
+        }
+
+        fn keep(&self, found: &Found, version: u32, before: Option<&Archived>) -> Archived {
+            self.archive.keep(found, &File::open(&found.path).unwrap(), version, before).unwrap()
         }
 
         fn content(&self, kept: &Archived) -> String {
@@ -301,10 +342,48 @@ mod tests {
             let case = Case::new();
             case.archive.budget.store(budget, Ordering::Relaxed);
             let found = case.write("one\n", 50);
-            let kept = case.archive.keep(&found, 1, None).unwrap();
+            let kept = case.keep(&found, 1, None);
             assert_eq!(kept.form, form);
             fs::remove_file(&found.path).unwrap();
             assert_eq!(case.content(&kept), "one\n");
+        }
+    }
+
+    #[test]
+    fn a_link_is_of_the_file_that_was_opened() {
+        let case = Case::new();
+        case.archive.budget.store(0, Ordering::Relaxed);
+        let found = case.write("one\n", 50);
+        let file = File::open(&found.path).unwrap();
+        fs::rename(&found.path, case.folder.path().join("elsewhere")).unwrap();
+        case.write("two\n", 50);
+        let kept = case.archive.keep(&found, &file, 1, None).unwrap();
+        // By its place, where the system does not link what is open.
+        let by_place = fs::metadata(case.archive.folder.join(&kept.name)).unwrap().ino() != found.inode;
+        assert_eq!((kept.form, case.content(&kept).as_str()), (Form::Link, if by_place { "two\n" } else { "one\n" }));
+    }
+
+    #[test]
+    fn links_are_made_by_place_where_nothing_else_will_do() {
+        let case = Case::new();
+        let archive = Archive { open: Arc::default(), budget: Arc::default(), ..case.archive.clone() };
+        let found = case.write("one\n", 50);
+        let kept = archive.keep(&found, &File::open(&found.path).unwrap(), 1, None).unwrap();
+        assert_eq!((kept.form, case.content(&kept).as_str()), (Form::Link, "one\n"));
+    }
+
+    #[test]
+    fn a_transcript_is_found_by_its_own_name_and_forgotten_by_its_place() {
+        let case = Case::new();
+        let long = "a".repeat(NAME_CHARS + 1);
+        for (name, own) in
+            [("a-1_b.jsonl", ".a-1_b"), ("a b.jsonl", ""), ("a.b.jsonl", ""), (&format!("{long}.jsonl"), "")]
+        {
+            let found = case.write_as(name, "one\n", 50);
+            let kept = case.keep(&found, 1, None);
+            assert_eq!(kept.name, format!("{}{own}.jsonl", stem(&kept.path, 1)));
+            case.archive.forget(&[(kept.path.clone(), 1)]).unwrap();
+            assert!(case.archive.open(&kept).is_err(), "{name}");
         }
     }
 
@@ -317,7 +396,7 @@ mod tests {
             let large = Found { size: COPIED_BYTES * 2, ..found.clone() };
             let hot = Found { mtime_ns: 100 * DAY_NS, ..large.clone() };
             case.archive.expect(std::iter::repeat_n(&each, files).chain([&large, &hot]));
-            assert_eq!(case.archive.keep(&found, 1, None).unwrap().form, form, "{files}");
+            assert_eq!(case.keep(&found, 1, None).form, form, "{files}");
         }
     }
 
@@ -326,7 +405,7 @@ mod tests {
         for day in [50, 100] {
             let case = Case::new();
             let found = case.write("one\n", day);
-            let kept = case.archive.keep(&found, 1, None).unwrap();
+            let kept = case.keep(&found, 1, None);
             fs::write(&found.path, "other\n").unwrap();
             assert_eq!(case.content(&kept), "one\n");
         }
@@ -336,9 +415,9 @@ mod tests {
     fn links_are_compressed_before_copies() {
         let case = Case::new();
         let found = case.write("one\n", 50);
-        let copied = case.archive.keep(&found, 1, None).unwrap();
+        let copied = case.keep(&found, 1, None);
         case.archive.budget.store(0, Ordering::Relaxed);
-        let linked = case.archive.keep(&found, 2, None).unwrap();
+        let linked = case.keep(&found, 2, None);
         let compressed = case.archive.compress_cold(&[copied, linked], 1, 9);
         assert_eq!(compressed.iter().map(|kept| kept.version).collect::<Vec<_>>(), [2]);
     }
@@ -347,8 +426,8 @@ mod tests {
     fn growing_is_followed_in_every_form() {
         for day in [50, 100] {
             let case = Case::new();
-            let kept = case.archive.keep(&case.write("one\n", day), 1, None).unwrap();
-            let kept = case.archive.keep(&case.write("one\ntwo\n", day), 1, Some(&kept)).unwrap();
+            let kept = case.keep(&case.write("one\n", day), 1, None);
+            let kept = case.keep(&case.write("one\ntwo\n", day), 1, Some(&kept));
             assert_eq!(case.content(&kept), "one\ntwo\n");
         }
     }
@@ -358,12 +437,12 @@ mod tests {
         let case = Case::new();
         case.archive.budget.store(0, Ordering::Relaxed);
         let found = case.write("one\n", 50);
-        let kept = case.archive.keep(&found, 1, None).unwrap();
+        let kept = case.keep(&found, 1, None);
         let compressed = case.archive.compress_cold(std::slice::from_ref(&kept), 1 << 20, 9);
         case.archive.remove(&kept.name).unwrap();
         assert_eq!((compressed[0].form, case.content(&compressed[0])), (Form::Zstd, "one\n".to_string()));
 
-        let grown = case.archive.keep(&case.write("one\ntwo\n", 100), 1, Some(&compressed[0])).unwrap();
+        let grown = case.keep(&case.write("one\ntwo\n", 100), 1, Some(&compressed[0]));
         assert_eq!(case.content(&grown), "one\ntwo\n");
         // In place, and the archive does not follow: the compressed copy is its own.
         fs::write(&found.path, "other\n").unwrap();

@@ -27,7 +27,7 @@ use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::SessionId;
 use hotwash_core::sessions::topic::Decisions;
-use open::{still_begins_so, tail_of_read};
+use open::{open_to_look, still_begins_so, tail_of_read};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -612,9 +612,9 @@ impl Job<'_> {
     }
 
     fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<(Done, Read)> {
-        let mut file = File::open(&self.found.path)?;
+        let mut input = open_to_look(&self.found.path)?;
         let before = self.before.as_ref();
-        let grown = before.is_some_and(|before| before.offset > 0 && still_begins_so(&file, before));
+        let grown = before.is_some_and(|before| before.offset > 0 && still_begins_so(&input, before));
         let agent = Agent::of(&self.found.path);
         let resumed = before.filter(|_| grown && agent.grows()).and_then(|before| resume(setup.archive?, before));
         let resumes = resumed.is_some();
@@ -622,12 +622,12 @@ impl Job<'_> {
         let from = transcript.offset;
         let read_before = transcript.reading;
         if from > 0 {
-            file.seek(SeekFrom::Start(from))?;
+            input.seek(SeekFrom::Start(from))?;
         }
 
         let mut state = None;
         let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
-        transcript.read(&mut file, window, |transcript| {
+        transcript.read(&mut input, window, |transcript| {
             if age < GROWING_NS && setup.archive.is_some() && agent.grows() {
                 state = postcard::to_allocvec(&(agent.decoder(), transcript)).ok();
             }
@@ -643,12 +643,12 @@ impl Job<'_> {
             size: self.found.size,
             mtime_ns: self.found.mtime_ns,
             offset: transcript.offset,
-            tail: tail_of_read(&file, transcript.offset, window.end())?,
+            tail: tail_of_read(&input, transcript.offset, window.end())?,
             decoder: agent.decoder(),
             version: before.map_or(FIRST_VERSION, |before| before.version + u32::from(rewritten)),
         };
         let archived = setup.archive.map(|archive| {
-            let kept = self.keep(archive, file.version, grown);
+            let kept = self.keep(archive, &input, file.version, grown);
             if let Some(state) = &state {
                 // Without it the transcript is read as a whole when it grows: slower, and as right.
                 let _ = archive.keep_state(&file.path, file.version, state);
@@ -661,17 +661,17 @@ impl Job<'_> {
         Ok((Done { reading, archived, bytes, grown: resumes }, read))
     }
 
-    fn keep(&self, archive: &Archive, version: u32, grown: bool) -> io::Result<Archived> {
+    fn keep(&self, archive: &Archive, input: &File, version: u32, grown: bool) -> io::Result<Archived> {
         let mut kept = self.archived.clone();
         if let Some(kept) = kept.as_mut().filter(|kept| kept.version == version && grown) {
             // An unfinished last line may have been written anew: only what was read to its end is known to stand.
             kept.size = kept.size.min(self.before.as_ref().map_or(0, |before| before.offset));
-            return archive.keep(self.found, version, Some(kept));
+            return archive.keep(self.found, input, version, Some(kept));
         }
         if let Some(kept) = kept {
             archive.drop_rewritten(&kept, self.found)?;
         }
-        archive.keep(self.found, version, None)
+        archive.keep(self.found, input, version, None)
     }
 }
 

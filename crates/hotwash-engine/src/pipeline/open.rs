@@ -6,10 +6,12 @@ use crate::sources::claude_code::discover::words;
 use crate::sources::claude_code::read::{self, Window};
 use crate::stores::{FileState, Form, Store, StoreError, StoredPart, transcript_numbers};
 use hotwash_core::sessions::{Event, EventId, Origin};
+use rustix::fs::OFlags;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The bytes before the end of what was read by which a file that has only grown is recognised.
@@ -102,6 +104,14 @@ fn open_original(state: &FileState) -> Option<File> {
     File::open(&state.path).ok().filter(|file| still_begins_so(file, state))
 }
 
+/// Opens a file without a note in it that somebody has looked, where the system lets us: that would be another write for
+/// each of thousands.
+pub(super) fn open_to_look(path: &Path) -> io::Result<File> {
+    let quietly = File::options().read(true).custom_flags(OFlags::NOATIME.bits() as i32).open(path);
+    // Only the owner of a file may ask for that.
+    quietly.or_else(|_| File::open(path))
+}
+
 /// Whether what was read before still stands at the beginning of a file.
 pub(super) fn still_begins_so(file: &File, before: &FileState) -> bool {
     tail(file, before.offset).is_ok_and(|tail| tail == before.tail)
@@ -125,5 +135,26 @@ fn tail(file: &File, offset: u64) -> io::Result<u64> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
         Err(error) => Err(error),
         Ok(()) => Ok(xxh3_64(bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::FileTimes;
+    use std::io::Read;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn looking_leaves_no_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        std::fs::write(&path, "one\n").unwrap();
+        let before = UNIX_EPOCH + Duration::from_secs(1_000_000);
+        File::options().write(true).open(&path).unwrap().set_times(FileTimes::new().set_accessed(before)).unwrap();
+        let mut text = String::new();
+        open_to_look(&path).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!((text.as_str(), path.metadata().unwrap().accessed().unwrap()), ("one\n", before));
+        assert_eq!(open_to_look(folder.path().join("none").as_ref()).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }
