@@ -618,7 +618,7 @@ impl Job<'_> {
         let agent = Agent::of(&self.found.path);
         let resumed = before.filter(|_| grown && agent.grows()).and_then(|before| resume(setup.archive?, before));
         let resumes = resumed.is_some();
-        let mut transcript = resumed.unwrap_or_else(|| Transcript::default().by(agent)).knowing(&self.topics);
+        let mut transcript = resumed.unwrap_or_else(|| Box::<Transcript>::default().by(agent)).knowing(&self.topics);
         let from = transcript.offset;
         let read_before = transcript.reading;
         if from > 0 {
@@ -657,7 +657,7 @@ impl Job<'_> {
         });
         let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
-        let read = Read { file, role: None, is_new: before.is_none(), transcript: Box::new(transcript) };
+        let read = Read { file, role: None, is_new: before.is_none(), transcript };
         Ok((Done { reading, archived, bytes, grown: resumes }, read))
     }
 
@@ -676,9 +676,9 @@ impl Job<'_> {
 }
 
 /// The state that was kept of a transcript, if it fits what the store knows of it.
-fn resume(archive: &Archive, before: &FileState) -> Option<Transcript> {
+fn resume(archive: &Archive, before: &FileState) -> Option<Box<Transcript>> {
     let state = archive.state(&before.path, before.version)?;
-    let (decoder, transcript): (u32, Transcript) = postcard::from_bytes(&state).ok()?;
+    let (decoder, transcript): (u32, Box<Transcript>) = postcard::from_bytes(&state).ok()?;
     (decoder == Agent::ClaudeCode.decoder() && transcript.offset == before.offset).then_some(transcript)
 }
 

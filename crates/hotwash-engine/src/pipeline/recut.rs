@@ -37,9 +37,9 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
             if let Some(archive) = setup.archive {
                 archive.drop_state(&path, file.version);
             }
-            let mut transcript = Transcript::default().by(Agent::of(path.as_ref())).knowing(&topics);
+            let mut transcript = Box::<Transcript>::default().by(Agent::of(path.as_ref())).knowing(&topics);
             if transcript.read(&mut *input, &mut window, |_| {}).is_ok() {
-                let read = Read { file, role: None, is_new: false, transcript: Box::new(transcript) };
+                let read = Read { file, role: None, is_new: false, transcript };
                 if let Some(entry) = read.entry(setup).filter(|entry| entry.pieces != held) {
                     // Why it is cut may be all that is new.
                     let elsewhere =

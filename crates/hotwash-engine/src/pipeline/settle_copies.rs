@@ -146,7 +146,7 @@ fn settled<'h>(
         }
         let role = owns_nothing.then_some(Role::Copy);
         drop_state(file);
-        let read = Read { file: file.clone(), role, is_new: false, transcript: Box::new(transcript) };
+        let read = Read { file: file.clone(), role, is_new: false, transcript };
         let Some(mut entry) = read.entry(setup) else { continue };
         entry.keys.clone_from(&holder.keys);
         rows.push(entry.into());

@@ -74,7 +74,7 @@ impl Reading {
     }
 }
 
-/// A transcript being read.
+/// A transcript being read. It is large, so it stays where it was made.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Transcript {
     /// The pieces so far, with their facts.
@@ -139,26 +139,34 @@ impl Decoder {
 
 impl Transcript {
     /// A transcript whose events with these keys are another's and are passed over.
-    pub fn without(foreign: Vec<Key>) -> Transcript {
-        let pieces = if foreign.is_empty() { Pieces::default() } else { Pieces::forked() };
-        Transcript { pieces, seen: foreign.into_iter().collect(), ..Transcript::default() }
+    pub fn without(foreign: Vec<Key>) -> Box<Transcript> {
+        let mut transcript = Box::<Transcript>::default();
+        if !foreign.is_empty() {
+            transcript.pieces = Pieces::forked();
+        }
+        transcript.seen = foreign.into_iter().collect();
+        transcript
     }
 
     /// A transcript that is not cut into pieces.
-    pub fn whole() -> Transcript {
-        Transcript { pieces: Pieces::whole(), ..Transcript::default() }
+    pub fn whole() -> Box<Transcript> {
+        let mut transcript = Box::<Transcript>::default();
+        transcript.pieces = Pieces::whole();
+        transcript
     }
 
     /// The same, written by this agent.
     #[must_use]
-    pub fn by(self, agent: Agent) -> Transcript {
-        Transcript { decoder: Decoder::new(agent), ..self }
+    pub fn by(mut self: Box<Self>, agent: Agent) -> Box<Transcript> {
+        self.decoder = Decoder::new(agent);
+        self
     }
 
     /// The same, cut by what is known of its prompts.
     #[must_use]
-    pub fn knowing(self, topics: &Arc<Decisions>) -> Transcript {
-        Transcript { topics: Arc::clone(topics), ..self }
+    pub fn knowing(mut self: Box<Self>, topics: &Arc<Decisions>) -> Box<Transcript> {
+        self.topics = Arc::clone(topics);
+        self
     }
 
     /// Takes in a line, without its newline.
