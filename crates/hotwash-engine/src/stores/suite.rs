@@ -12,7 +12,7 @@ use hotwash_core::outcomes::{self, Goal, JudgeStatus, Outcome};
 use hotwash_core::prices::{self, Picodollars};
 use hotwash_core::redaction::{Machine, Rules, redact, redact_facts};
 use hotwash_core::rubric::Rubric;
-use hotwash_core::scores::{Flag, Provenance, offline};
+use hotwash_core::scores::{Flag, Grade, Overall, Provenance, offline};
 use hotwash_core::sessions::{self, Join, Key, Session, SessionId, SessionKind, Timestamp};
 use std::sync::{Arc, LazyLock};
 
@@ -37,6 +37,7 @@ macro_rules! store_suite {
             windows_include_their_beginning_and_not_their_end
             projects_and_transcripts_narrow_a_list
             what_has_no_grade_is_said
+            what_was_said_under_another_rubric_stays
             who_judged_the_first_session_has_not_judged_what_others_put
             the_archive_is_noted
             what_is_forgotten_is_gone
@@ -261,6 +262,14 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     assert!(store.joined().unwrap().is_empty());
     assert_eq!(store.roles().unwrap()[&Role::Main], 2);
 
+    // Parted under another rubric, the second one still has the grade that it had before it was joined.
+    store.put_joined(&[&joined], &[]).unwrap();
+    assert_eq!(all(store).iter().filter(|row| row.session.kind == SessionKind::Main).count(), 1);
+    let mut parted = second.sessions[0].clone();
+    parted.grade = offline::grade(parted.session.facts.get(), &Rubric::shipped("v1").unwrap());
+    store.put_joined(&[], &[single(&first), (parted.into(), second.file.path.clone(), 4)]).unwrap();
+    assert!(all(store).len() == 4 && all(store).iter().all(|row| row.grade.is_some() && row.outcome.is_some()));
+
     // Somebody forgets one of the two before they are joined.
     store.forget(&[second.pieces[0].id()]).unwrap();
     store.put_joined(&[&joined], &[single(&second)]).unwrap();
@@ -370,6 +379,41 @@ pub(crate) fn what_has_no_grade_is_said(store: &mut Store) {
     let rows = store.sessions(&Query { rubric_hash: other.hash(), ..Query::default() }).unwrap();
     assert_eq!(rows[0].grade.as_ref(), Some(&grade));
     assert_eq!(rows[1].grade, None);
+}
+
+pub(crate) fn what_was_said_under_another_rubric_stays(store: &mut Store) {
+    let other = Rubric::shipped("v1").unwrap();
+    let entry = SAMPLE.entry();
+    let Graded { session, .. } = &entry.sessions[0];
+    let by = |rubric: &Rubric| offline::grade(session.facts.get(), rubric);
+    let grades = |store: &Store| {
+        [&*RUBRIC, &other].map(|rubric| {
+            let query = Query { rubric_hash: rubric.hash(), ..Query::default() };
+            let Lookup::One(row) = store.lookup(&session.id.0, &rubric.hash()).unwrap() else { panic!("not one") };
+            let mut rows = store.sessions(&query).unwrap();
+            assert_eq!(rows[0].grade, row.grade);
+            assert_eq!((store.judged(&query).unwrap().len(), rows[0].outcome.is_some()), (1, true));
+            rows.remove(0).grade
+        })
+    };
+    let mut put = |rubric: &Rubric| {
+        let mut entry = entry.clone();
+        entry.sessions[0].grade = by(rubric);
+        store.put(&[entry]).unwrap();
+        grades(store)
+    };
+    assert_eq!(put(&RUBRIC), [Some(by(&RUBRIC)), None]);
+    for _ in 0..2 {
+        assert_eq!(put(&other), [Some(by(&RUBRIC)), Some(by(&other))]);
+        assert_eq!(put(&RUBRIC), [Some(by(&RUBRIC)), Some(by(&other))]);
+    }
+    // Graded anew it has the new grade, wherever the old one is.
+    let anew = |rubric: &Rubric| Grade { overall: Overall::TooFew { present: 0, needed: 9 }, ..by(rubric) };
+    for rubric in [&*RUBRIC, &other] {
+        store.put_grades(&[(session.id.clone(), anew(rubric))]).unwrap();
+    }
+    store.put_outcomes(&[(session.id.clone(), entry.sessions[0].outcome.clone())]).unwrap();
+    assert_eq!(grades(store), [Some(anew(&RUBRIC)), Some(anew(&other))]);
 }
 
 pub(crate) fn who_judged_the_first_session_has_not_judged_what_others_put(store: &mut Store) {

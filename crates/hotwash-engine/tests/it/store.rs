@@ -139,7 +139,8 @@ fn stores_of_earlier_versions_are_brought_forward() {
         fs::copy(&kept, case.store_path()).unwrap();
         let rows = case.sessions();
         assert_eq!(rows.len(), 6, "{}", kept.display());
-        assert!(rows.iter().all(|row| row.grade.is_some()));
+        assert!(rows.iter().all(|row| row.grade.is_some() && row.outcome.is_some()));
+        assert_eq!(case.open().judged(&Query::default()).unwrap().len(), 4);
         let fork = rows.iter().find(|row| row.path.ends_with("fork/fork.jsonl")).unwrap();
         assert_eq!(fork.session.facts.get().tokens.assistant_messages, 2);
         assert_eq!(case.open().roles().unwrap().values().sum::<u64>(), 8);

@@ -94,7 +94,7 @@ impl Store {
     pub fn put_judgements(&mut self, judgements: &[Judgement]) -> Result<()> {
         self.write(|transaction| {
             for Judgement { session, from, to, judging, grade, outcome } in judgements {
-                let origin = origin(transaction, &judging.provenance, session)?;
+                let origin = origin(transaction, &judging.provenance)?;
                 let grade = grade.as_ref().map(serde_json::to_string).transpose();
                 let outcome = outcome.as_ref().map(serde_json::to_string).transpose();
                 transaction

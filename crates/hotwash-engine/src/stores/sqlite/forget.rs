@@ -52,7 +52,7 @@ impl Store {
                     "DELETE FROM outcomes WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM judgements WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
-                    "DELETE FROM prints WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
+                    "DELETE FROM prints WHERE number IN (SELECT number FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM rework WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM sessions WHERE path = ?1 AND version = ?2",
                     "UPDATE files SET sessions = 0, role = 'forgotten', reading = '' WHERE path = ?1 AND version = ?2",

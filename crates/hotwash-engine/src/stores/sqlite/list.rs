@@ -34,13 +34,14 @@ impl Extent {
             Extent::Listed => ("NULL, NULL, NULL, NULL, NULL", ""),
             Extent::Facts => ("s.summary, s.facts, s.progress, NULL, NULL", ""),
             Extent::Whole => (
-                "s.summary, s.facts, s.progress, o.detail, r.detail",
+                "s.summary, s.facts, s.progress, iif(s.outcome_origin = ?2, s.outcome, o.detail), r.detail",
                 "LEFT JOIN outcomes o ON o.origin = ?2 AND o.session = s.id LEFT JOIN rework r ON r.session = s.id",
             ),
         };
         format!(
             "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms, s.to_ms, s.open,
-                g.overall, g.readings, {columns}
+                iif(s.grade_origin = ?1, s.overall, g.overall), iif(s.grade_origin = ?1, s.readings, g.readings),
+                {columns}
              FROM sessions s LEFT JOIN grades g ON g.origin = ?1 AND g.session = s.id {joins}"
         )
     }
@@ -191,13 +192,13 @@ impl Store {
     pub fn ungraded(&self, rubric_hash: &str, judge: &str, judge_version: &str) -> Result<Vec<(SessionId, Facts)>> {
         self.read(|connection| {
             let origin = origin_of(connection, rubric_hash, judge, judge_version)?;
-            not_judged(connection, "grades", origin)
+            not_judged(connection, "grades", "grade_origin", origin)
         })
     }
 
     /// Sessions that have no outcome by this version of the offline judge.
     pub fn undecided_yet(&self) -> Result<Vec<(SessionId, Facts)>> {
-        self.read(|connection| not_judged(connection, "outcomes", outcome_origin(connection)?))
+        self.read(|connection| not_judged(connection, "outcomes", "outcome_origin", outcome_origin(connection)?))
     }
 
     /// People's sessions of a window as the PRISM score sees them, in the order of their ends.
@@ -214,11 +215,15 @@ impl Store {
             let by_models = self.judgements(connection, &query.rubric_hash, false)?;
             let since = if query.since.is_some() { "s.to_ms >= ?2" } else { "?2 IS NULL" };
             let sql = format!(
-                "SELECT s.id, s.project, s.model, s.to_ms, o.substance, o.intent, o.status, o.goal, o.evidence, o.lack,
-                    coalesce(r.reworked, 0), s.from_ms, s.path
-                 FROM sessions s JOIN outcomes o ON o.origin = ?1 AND o.session = s.id
+                "SELECT s.id, s.project, s.model, s.to_ms, s.from_ms, s.path, coalesce(r.reworked, 0),
+                    s.outcome_origin IS NOT ?1,
+                    s.substance, s.intent, s.status, s.goal, s.evidence, s.lack,
+                    o.substance, o.intent, o.status, o.goal, o.evidence, o.lack
+                 FROM sessions s LEFT JOIN outcomes o ON o.origin = ?1 AND o.session = s.id
                  LEFT JOIN rework r ON r.session = s.id
-                 WHERE s.kind = 'main' AND {since} AND (?3 IS NULL OR s.from_ms < ?3) ORDER BY s.to_ms DESC, s.id"
+                 WHERE s.kind = 'main' AND {since} AND (?3 IS NULL OR s.from_ms < ?3)
+                    AND (s.outcome_origin = ?1 OR o.origin = ?1)
+                 ORDER BY s.to_ms DESC, s.id"
             );
             let mut statement = connection.prepare_cached(&sql)?;
             let (since, until) = (query.since.map(|at| at.0), query.until.map(|at| at.0));
@@ -233,23 +238,23 @@ impl Store {
                 if query.project.as_ref().is_some_and(|wanted| !project.as_str().contains(wanted.as_str())) {
                     continue;
                 }
-                let from = row.get::<_, Option<i64>>(11)?.map(Timestamp);
+                let from = row.get::<_, Option<i64>>(4)?.map(Timestamp);
                 let to = row.get::<_, Option<i64>>(3)?.map(Timestamp);
                 let by_model = by_models.get(&id).filter(|judgement| judgement.is_of(from, to));
                 let by_model = by_model.and_then(|judgement| judgement.outcome.as_ref());
                 let ruling = match by_model {
                     Some(outcome) => outcome.ruling(),
-                    None => ruling(row)?,
+                    None => ruling(row, if row.get(7)? { 14 } else { 8 })?,
                 };
                 found.push(Judged {
                     id: SessionId(id),
                     project,
-                    path: row.get(12)?,
+                    path: row.get(5)?,
                     model: row.get(2)?,
                     from,
                     to,
                     ruling,
-                    reworked: row.get(10)?,
+                    reworked: row.get(6)?,
                     by_model: by_model.is_some(),
                 });
             }
@@ -373,19 +378,22 @@ fn outcome_origin(connection: &Connection) -> rusqlite::Result<Option<(i64, bool
     origin_of(connection, rubric_hash, judge, judge_version)
 }
 
-/// The facts of the sessions of which a table has nothing from an origin: all of them where there is no such origin.
+/// The facts of the sessions of which neither their rows, by this column, nor a table has anything from an origin: all of
+/// them where there is no such origin.
 fn not_judged(
     connection: &Connection,
     table: &str,
+    column: &str,
     origin: Option<(i64, bool)>,
 ) -> rusqlite::Result<Vec<(SessionId, Facts)>> {
     if let Some((_, true)) = origin {
         return Ok(Vec::new());
     }
-    // Compared by the indexes alone: the rows themselves are looked at where there is something to be judged.
+    // What is in the table is compared by the indexes alone: the rows of other sessions only are looked at.
     let sql = format!(
         "SELECT id, facts FROM sessions
-         WHERE id IN (SELECT id FROM sessions EXCEPT SELECT session FROM {table} WHERE origin = ?1)"
+         WHERE id IN (SELECT id FROM sessions EXCEPT SELECT session FROM {table} WHERE origin = ?1)
+            AND {column} IS NOT ifnull(?1, -1)"
     );
     let mut statement = connection.prepare(&sql)?;
     let rows = statement.query_map([origin.map(|(id, _)| id)], |row| {
@@ -395,21 +403,21 @@ fn not_judged(
     rows.collect()
 }
 
-/// What the score needs of an outcome, from its columns.
-fn ruling(row: &rusqlite::Row<'_>) -> rusqlite::Result<Ruling> {
+/// What the score needs of an outcome, from its columns, the first of which is this one.
+fn ruling(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Ruling> {
     fn word<T: serde::de::DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<T> {
         let word = row.get_ref(column)?.as_str()?;
         T::deserialize(word.into_deserializer()).map_err(|error: serde::de::value::Error| {
             rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.to_string().into())
         })
     }
-    let lack = if row.get_ref(9)?.as_str_or_null()?.is_some() { Some(word(row, 9)?) } else { None };
+    let lack = if row.get_ref(first + 5)?.as_str_or_null()?.is_some() { Some(word(row, first + 5)?) } else { None };
     Ok(Ruling {
-        substance: row.get(4)?,
-        intent: word(row, 5)?,
-        status: word(row, 6)?,
-        goal: word(row, 7)?,
-        evidence: word(row, 8)?,
+        substance: row.get(first)?,
+        intent: word(row, first + 1)?,
+        status: word(row, first + 2)?,
+        goal: word(row, first + 3)?,
+        evidence: word(row, first + 4)?,
         lack,
     })
 }

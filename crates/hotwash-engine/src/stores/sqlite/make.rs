@@ -237,4 +237,20 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap()[18..20], WITH_LOG);
         assert!(!folder.path().join("s.db-making").exists());
     }
+
+    #[test]
+    fn who_reads_a_store_that_is_being_made_sees_what_was_put_so_far() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open_or_make(&folder.path().join("s.db"), rules()).unwrap();
+        assert!(store.is_being_made());
+        for round in 1..4 {
+            // One who has looked before stays, and is in nobody's way.
+            let (early, path) = (store.reader().unwrap().unwrap(), format!("/t/{round}.jsonl"));
+            assert_eq!(early.uncut().unwrap().len(), round - 1);
+            store.mark_uncut(&[path]).unwrap();
+            assert_eq!(store.reader().unwrap().unwrap().uncut().unwrap().len(), round);
+        }
+        assert!(store.take_place().unwrap());
+        assert_eq!((store.uncut().unwrap().len(), store.check().unwrap()), (3, Vec::new()));
+    }
 }

@@ -145,8 +145,12 @@ impl Store {
             }
         }
         if self.making.is_some() {
-            // If something cannot be taken back, all of it is thrown away.
-            connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+            // If something cannot be taken back, all of it is thrown away. Nobody else puts anything into it, so that nobody
+            // need look for another's journal and log before each commit and each question, or whether pages are still
+            // the same.
+            connection.execute_batch(
+                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;",
+            )?;
         } else if !connection.pragma_query_value(None, "journal_mode", |row| Ok(row.get_ref(0)?.as_str()? == "wal"))? {
             connection.pragma_update(None, "journal_mode", "WAL")?;
         }

@@ -16,7 +16,8 @@ impl Store {
     pub fn changes_of(&self, ids: &[SessionId]) -> Result<Changes> {
         let _view = self.as_it_is()?;
         self.read(|connection| {
-            let sql = "SELECT repository, from_ms, to_ms FROM prints WHERE session = ?1";
+            let sql = "SELECT repository, from_ms, to_ms FROM prints
+                       WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
             let mut statement = connection.prepare_cached(sql)?;
             let mut found = Changes::new();
             for SessionId(id) in ids {
@@ -44,7 +45,7 @@ impl Store {
     /// fingerprint, which holds as long as one holds on to the store.
     pub fn changed_in(&self, repository: &str, since: Timestamp) -> Result<Vec<(Placed, i64)>> {
         self.read(|connection| {
-            let sql = "SELECT session, from_ms, to_ms, rowid FROM prints WHERE repository = ?1 AND to_ms >= ?2";
+            let sql = "SELECT session, from_ms, to_ms, number FROM prints WHERE repository = ?1 AND to_ms >= ?2";
             let mut statement = connection.prepare_cached(sql)?;
             let rows = statement.query_map(params![repository, since.0], |row| {
                 let (from, to) = (Timestamp(row.get(1)?), Timestamp(row.get(2)?));
@@ -57,14 +58,14 @@ impl Store {
     /// What a session changed.
     pub fn print(&self, id: &SessionId) -> Result<Fingerprint> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT print FROM prints WHERE session = ?1")?;
-            statement.query_row([&id.0], fingerprint)
+            let sql = "SELECT print FROM prints WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
+            connection.prepare_cached(sql)?.query_row([&id.0], fingerprint)
         })
     }
 
     /// What sessions changed.
     pub fn prints(&self) -> Result<Prints<'_>> {
-        let statement = self.connection.prepare_cached("SELECT print FROM prints WHERE rowid = ?1");
+        let statement = self.connection.prepare_cached("SELECT print FROM prints WHERE number = ?1");
         Ok(Prints { statement: statement.map_err(|error| explain(&self.path, &error))?, path: &self.path })
     }
 }

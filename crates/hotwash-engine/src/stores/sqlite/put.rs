@@ -107,8 +107,8 @@ impl Store {
                 // Their grades stay: should they be parted again, what was paid for is there.
                 for part in &parts[1..] {
                     let StoredPart { id: SessionId(id), path, version, .. } = part;
-                    drop_traces(transaction, id)?;
-                    if transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id])? > 0 {
+                    tables.set_apart(id, Origins::default())?;
+                    if drop_session(transaction, id)? {
                         count_session(transaction, path, *version, -1)?;
                     }
                 }
@@ -140,7 +140,10 @@ impl Store {
     pub fn put_grades(&mut self, grades: &[(SessionId, Grade)]) -> Result<()> {
         self.write(|transaction| {
             let mut tables = Tables::new(transaction)?;
-            grades.iter().try_for_each(|(id, grade)| tables.put_grade(id, GradeRow::of(grade).as_ref()))
+            grades.iter().try_for_each(|(id, grade)| match GradeRow::of(grade) {
+                Some(grade) => tables.put_grade(id, &grade),
+                None => Ok(()),
+            })
         })
     }
 
@@ -234,12 +237,22 @@ enum Owner {
     Open,
 }
 
-/// Drops what else is kept of a session that is one no longer, but for its grades, which may have been paid for.
-fn drop_traces(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
-    for table in ["joined", "prints", "rework"] {
+/// Drops a session that is one no longer, and what is kept beside it, but for the grades in the table for them, which may
+/// have been paid for. Says whether it was there.
+fn drop_session(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> {
+    for table in ["joined", "rework"] {
         transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
     }
-    Ok(())
+    transaction.prepare_cached(DROP_PRINT)?.execute([id])?;
+    Ok(transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id])? > 0)
+}
+
+/// Drops the fingerprint of a session that is there.
+const DROP_PRINT: &str = "DELETE FROM prints WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
+
+/// Whether a session is kept as one of a transcript in this place.
+fn is_at(transaction: &Transaction<'_>, id: &str, path: &str) -> rusqlite::Result<bool> {
+    transaction.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1 AND path = ?2")?.exists([id, path])
 }
 
 /// Keeps transcripts. Says which ones somebody has forgotten meanwhile.
@@ -266,11 +279,8 @@ fn put_entries(transaction: &Transaction<'_>, entries: &[Rows], owner: Owner) ->
 /// Removes sessions that a transcript had before, with their grades, unless somebody else has them now.
 fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> rusqlite::Result<()> {
     for SessionId(id) in ids {
-        let dropped = transaction
-            .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND path = ?2")?
-            .execute([id.as_str(), path])?;
-        if dropped > 0 {
-            drop_traces(transaction, id)?;
+        if is_at(transaction, id, path)? {
+            drop_session(transaction, id)?;
             // By their whole keys: there is no index by session alone.
             for table in ["grades", "outcomes"] {
                 let sql = format!("DELETE FROM {table} WHERE origin IN (SELECT id FROM origins) AND session = ?1");
@@ -288,11 +298,18 @@ struct Tables<'t> {
     holdings: Table<'t>,
     sessions: Table<'t>,
     joined: Table<'t>,
-    grades: Table<'t>,
-    outcomes: Table<'t>,
     prints: Table<'t>,
+    /// Whether anything was said of sessions that does not stand in their rows. In a first run nothing was.
+    apart: bool,
     /// Origins that were looked up: hundreds of sessions have the same two.
     origins: Vec<(Provenance, i64)>,
+}
+
+/// Where the grade and the outcome come from that stand in the row of a session.
+#[derive(Clone, Copy, Default)]
+struct Origins {
+    grade: Option<i64>,
+    outcome: Option<i64>,
 }
 
 impl<'t> Tables<'t> {
@@ -307,18 +324,18 @@ impl<'t> Tables<'t> {
             holdings: table("holdings (path, version, kind, keys, pieces) VALUES (?1, ?2, ?3, ?4, ?5)")?,
             sessions: table(
                 "sessions (id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms, open,
-                 summary, facts, progress)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                 outcome_origin, substance, intent, status, goal, evidence, lack, probability, outcome,
+                 grade_origin, thousandths, tier, overall, readings, summary, facts, progress)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+                 ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
             )?,
             joined: table("joined (session, parts) VALUES (?1, ?2)")?,
-            grades: table(
-                "grades (origin, session, thousandths, tier, overall, readings) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            prints: table(
+                "prints (number, session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?,
-            outcomes: table(
-                "outcomes (origin, session, substance, intent, status, goal, evidence, lack, probability, detail)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-            )?,
-            prints: table("prints (session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5)")?,
+            apart: transaction
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM grades) OR EXISTS (SELECT 1 FROM outcomes)")?
+                .query_row([], |row| row.get(0))?,
             origins: Vec::new(),
         })
     }
@@ -369,9 +386,9 @@ impl<'t> Tables<'t> {
             if known == Known::Before {
                 // Another process has put it since it was found to be new, and perhaps piece by piece.
                 for StoredPart { id: SessionId(id), .. } in &parts[1..] {
-                    let sql = "DELETE FROM sessions WHERE id = ?1 AND path = ?2";
-                    if self.transaction.prepare_cached(sql)?.execute([id.as_str(), path])? > 0 {
-                        drop_traces(self.transaction, id)?;
+                    if is_at(self.transaction, id, path)? {
+                        self.set_apart(id, Origins::default())?;
+                        drop_session(self.transaction, id)?;
                     }
                 }
             }
@@ -401,67 +418,134 @@ impl<'t> Tables<'t> {
 
     /// Keeps a session with its grade, in the place of what was known of it.
     fn put_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<()> {
-        let known = with_session(session, path, version, |row| self.sessions.put(row))?;
-        self.put_judged(session, known)
-    }
-
-    /// The same, unless the session is there.
-    fn put_new_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<Known> {
-        let known = with_session(session, path, version, |row| self.sessions.put_new(row))?;
-        if known == Known::Not {
-            self.put_judged(session, known)?;
-        }
-        Ok(known)
-    }
-
-    /// Keeps what a session came to.
-    fn put_judged(&mut self, session: &SessionRows, known: Known) -> rusqlite::Result<()> {
-        self.put_grade(&session.id, session.grade.as_ref())?;
-        self.put_outcome(&session.id, &session.outcome)?;
-        self.put_print(&session.id, session.print.as_ref(), known)
-    }
-
-    fn put_grade(&mut self, id: &SessionId, grade: Option<&GradeRow>) -> rusqlite::Result<()> {
-        let Some(GradeRow { provenance, thousandths, tier, overall, readings }) = grade else { return Ok(()) };
-        let origin = self.origin(provenance, id)?;
-        self.grades.put(params![origin, id.0, thousandths, tier, overall, readings]).map(drop)
-    }
-
-    /// Keeps the outcome of a session by the offline judge.
-    fn put_outcome(&mut self, id: &SessionId, outcome: &OutcomeRow) -> rusqlite::Result<()> {
-        let origin = self.origin(&OUTCOMES, id)?;
-        let OutcomeRow { substance, intent, status, goal, evidence, lack, probability, detail } = outcome;
-        self.outcomes
-            .put(params![origin, id.0, substance, intent, status, goal, evidence, lack, probability, detail])
-            .map(drop)
-    }
-
-    /// Keeps the fingerprint of a session, if it has one.
-    fn put_print(&mut self, id: &SessionId, print: Option<&PrintRow>, known: Known) -> rusqlite::Result<()> {
-        if let Some(PrintRow { repository, from, to, print }) = print {
-            self.prints.put(params![id.0, repository, from.0, to.0, print])?;
-        } else if known == Known::Before {
-            // What changed nothing has nothing that could be taken back.
-            for table in ["prints", "rework"] {
-                let sql = format!("DELETE FROM {table} WHERE session = ?1");
-                self.transaction.prepare_cached(&sql)?.execute([&id.0])?;
-            }
+        if self.put_new_session(session, path, version)? == Known::Before {
+            let origins = self.origins(session)?;
+            self.set_apart(&session.id.0, origins)?;
+            let mut statement = self.transaction.prepare_cached(
+                "UPDATE sessions SET path = ?2, version = ?3, kind = ?4, recorded = ?5, agent = ?6, project = ?7,
+                 title = ?8, model = ?9, from_ms = ?10, to_ms = ?11, open = ?12, outcome_origin = ?13, substance = ?14,
+                 intent = ?15, status = ?16, goal = ?17, evidence = ?18, lack = ?19, probability = ?20, outcome = ?21,
+                 grade_origin = ?22, thousandths = ?23, tier = ?24, overall = ?25, readings = ?26, summary = ?27,
+                 facts = ?28, progress = ?29 WHERE id = ?1",
+            )?;
+            with_session(session, path, version, origins, |row| statement.execute(row))?;
+            let sql = "SELECT number FROM sessions WHERE id = ?1";
+            let number = self.transaction.prepare_cached(sql)?.query_row([&session.id.0], |row| row.get(0))?;
+            self.take_back(&session.id, origins)?;
+            self.put_print(session, number, Known::Before)?;
         }
         Ok(())
     }
 
-    fn origin(&mut self, provenance: &Provenance, judged: &SessionId) -> rusqlite::Result<i64> {
+    /// The same, unless the session is there.
+    fn put_new_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<Known> {
+        let origins = self.origins(session)?;
+        let known = with_session(session, path, version, origins, |row| self.sessions.put_new(row))?;
+        if known == Known::Not {
+            let number = self.transaction.last_insert_rowid();
+            self.take_back(&session.id, origins)?;
+            self.put_print(session, number, known)?;
+        }
+        Ok(known)
+    }
+
+    /// Where what is said of a session comes from.
+    fn origins(&mut self, session: &SessionRows) -> rusqlite::Result<Origins> {
+        let grade = match &session.grade {
+            Some(grade) => Some(self.origin(&grade.provenance)?),
+            None => None,
+        };
+        Ok(Origins { grade, outcome: Some(self.origin(&OUTCOMES)?) })
+    }
+
+    /// Drops what was set apart and stands in the row of a session again: what comes from one origin is in one place.
+    fn take_back(&mut self, id: &SessionId, origins: Origins) -> rusqlite::Result<()> {
+        if !self.apart {
+            return Ok(());
+        }
+        for (table, origin) in [("grades", origins.grade), ("outcomes", origins.outcome)] {
+            let sql = format!("DELETE FROM {table} WHERE origin = ?1 AND session = ?2");
+            self.transaction.prepare_cached(&sql)?.execute(params![origin, id.0])?;
+        }
+        Ok(())
+    }
+
+    /// Keeps apart what stands in the row of a session that is about to go, or to have in it what comes from elsewhere.
+    fn set_apart(&mut self, id: &str, unless: Origins) -> rusqlite::Result<()> {
+        let grades = "INSERT OR REPLACE INTO grades (origin, session, thousandths, tier, overall, readings)
+                      SELECT grade_origin, id, thousandths, tier, overall, readings FROM sessions
+                      WHERE id = ?1 AND grade_origin IS NOT NULL AND grade_origin IS NOT ?2";
+        let outcomes = "INSERT OR REPLACE INTO outcomes
+                        (origin, session, substance, intent, status, goal, evidence, lack, probability, detail)
+                        SELECT outcome_origin, id, substance, intent, status, goal, evidence, lack, probability, outcome
+                        FROM sessions WHERE id = ?1 AND outcome_origin IS NOT NULL AND outcome_origin IS NOT ?2";
+        for (sql, unless) in [(grades, unless.grade), (outcomes, unless.outcome)] {
+            self.apart |= self.transaction.prepare_cached(sql)?.execute(params![id, unless])? > 0;
+        }
+        Ok(())
+    }
+
+    /// Keeps a grade of a session that is already there: in its row, if one from the same origin stands there.
+    fn put_grade(&mut self, id: &SessionId, grade: &GradeRow) -> rusqlite::Result<()> {
+        let GradeRow { provenance, thousandths, tier, overall, readings } = grade;
+        let row = params![self.origin(provenance)?, id.0, thousandths, tier, overall, readings];
+        let sql = "UPDATE sessions SET thousandths = ?3, tier = ?4, overall = ?5, readings = ?6
+                   WHERE id = ?2 AND grade_origin = ?1";
+        if self.transaction.prepare_cached(sql)?.execute(row)? == 0 {
+            let into = "grades (origin, session, thousandths, tier, overall, readings) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+            Table::new(self.transaction, into)?.put(row)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the outcome of a session by the offline judge in the same way.
+    fn put_outcome(&mut self, id: &SessionId, outcome: &OutcomeRow) -> rusqlite::Result<()> {
+        let OutcomeRow { substance, intent, status, goal, evidence, lack, probability, detail } = outcome;
+        let origin = self.origin(&OUTCOMES)?;
+        let row = params![origin, id.0, substance, intent, status, goal, evidence, lack, probability, detail];
+        let sql = "UPDATE sessions SET substance = ?3, intent = ?4, status = ?5, goal = ?6, evidence = ?7, lack = ?8,
+                   probability = ?9, outcome = ?10 WHERE id = ?2 AND outcome_origin = ?1";
+        if self.transaction.prepare_cached(sql)?.execute(row)? == 0 {
+            let into = "outcomes
+                (origin, session, substance, intent, status, goal, evidence, lack, probability, detail)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+            Table::new(self.transaction, into)?.put(row)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the fingerprint of a session of this number, if it has one.
+    fn put_print(&mut self, session: &SessionRows, number: i64, known: Known) -> rusqlite::Result<()> {
+        let SessionRows { id: SessionId(id), print, .. } = session;
+        if let Some(PrintRow { repository, from, to, print }) = print {
+            self.prints.put(params![number, id, repository, from.0, to.0, print])?;
+        } else if known == Known::Before {
+            // What changed nothing has nothing that could be taken back.
+            self.transaction.prepare_cached(DROP_PRINT)?.execute([id])?;
+            self.transaction.prepare_cached("DELETE FROM rework WHERE session = ?1")?.execute([id])?;
+        }
+        Ok(())
+    }
+
+    fn origin(&mut self, provenance: &Provenance) -> rusqlite::Result<i64> {
         if let Some((_, id)) = self.origins.iter().find(|(known, _)| known == provenance) {
             return Ok(*id);
         }
-        let id = origin(self.transaction, provenance, judged)?;
+        let id = origin(self.transaction, provenance)?;
         self.origins.push((provenance.clone(), id));
         Ok(id)
     }
 }
 
 /// Shows the row of a session.
-fn with_session<R>(session: &SessionRows, path: &str, version: u32, put: impl FnOnce(&[&dyn ToSql]) -> R) -> R {
+fn with_session<R>(
+    session: &SessionRows,
+    path: &str,
+    version: u32,
+    origins: Origins,
+    put: impl FnOnce(&[&dyn ToSql]) -> R,
+) -> R {
+    let (grade, outcome) = (session.grade.as_ref(), &session.outcome);
     put(params![
         session.id.0,
         path,
@@ -475,6 +559,20 @@ fn with_session<R>(session: &SessionRows, path: &str, version: u32, put: impl Fn
         session.from.map(|at| at.0),
         session.to.map(|at| at.0),
         session.open,
+        origins.outcome,
+        outcome.substance,
+        outcome.intent,
+        outcome.status,
+        outcome.goal,
+        outcome.evidence,
+        outcome.lack,
+        outcome.probability,
+        outcome.detail,
+        origins.grade,
+        grade.and_then(|grade| grade.thousandths),
+        grade.and_then(|grade| grade.tier.as_ref()),
+        grade.map(|grade| &grade.overall),
+        grade.map(|grade| &grade.readings),
         session.summary.as_str(),
         session.facts,
         session.progress
@@ -509,11 +607,7 @@ pub(super) static OUTCOMES: LazyLock<Provenance> = LazyLock::new(|| Provenance {
 });
 
 /// The number under which it is kept where the grade of a session comes from.
-pub(super) fn origin(
-    transaction: &Transaction<'_>,
-    provenance: &Provenance,
-    judged: &SessionId,
-) -> rusqlite::Result<i64> {
+pub(super) fn origin(transaction: &Transaction<'_>, provenance: &Provenance) -> rusqlite::Result<i64> {
     let Provenance { judge, judge_version, model, rubric, rubric_hash, prompt_hash } = provenance;
     let (model, prompt_hash) = (model.as_deref().unwrap_or_default(), prompt_hash.as_deref().unwrap_or_default());
     let known = transaction
@@ -526,11 +620,11 @@ pub(super) fn origin(
     if let Some(known) = known {
         return Ok(known);
     }
-    // Who judges the only session of a store has judged them all, until one comes that somebody else has judged.
-    let only = !transaction.prepare_cached("SELECT 1 FROM sessions WHERE id != ?1")?.exists([&judged.0])?;
+    // Who judges the first session of a store has judged them all, until one comes that somebody else has judged.
+    let first = !transaction.prepare_cached("SELECT 1 FROM sessions")?.exists([])?;
     let sql = "INSERT INTO origins (rubric_hash, judge, judge_version, model, prompt_hash, rubric, complete)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let key = params![rubric_hash, judge, judge_version, model, prompt_hash, rubric, only];
+    let key = params![rubric_hash, judge, judge_version, model, prompt_hash, rubric, first];
     transaction.prepare_cached(sql)?.execute(key)?;
     Ok(transaction.last_insert_rowid())
 }

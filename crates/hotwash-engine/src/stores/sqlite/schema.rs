@@ -204,4 +204,70 @@ pub(super) const STEPS: &[&str] = &[
         mark INTEGER NOT NULL
     ) WITHOUT ROWID;
 ",
+    r"
+    -- What the offline judge said of a session when it was put stands in the session's own row: every session has it, and
+    -- rows of its own would have to be found by texts again. What is short comes first, so that lists need not pass the
+    -- facts. What else was said stays in the tables for it, and so does what was said before this step.
+    CREATE TABLE before AS SELECT rowid AS number, * FROM sessions;
+    DROP TABLE sessions;
+    CREATE TABLE sessions (
+        -- For what is kept beside a session: to append by a number costs less than to look for the place of a text.
+        number INTEGER PRIMARY KEY,
+        id TEXT UNIQUE NOT NULL,
+        path TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        recorded TEXT NOT NULL,
+        agent TEXT,
+        project TEXT NOT NULL,
+        title TEXT NOT NULL,
+        model TEXT NOT NULL,
+        from_ms INTEGER,
+        to_ms INTEGER,
+        open INTEGER NOT NULL,
+        -- As in outcomes.
+        outcome_origin INTEGER REFERENCES origins (id),
+        substance INTEGER,
+        intent TEXT,
+        status TEXT,
+        goal TEXT,
+        evidence TEXT,
+        lack TEXT,
+        probability REAL,
+        outcome TEXT,
+        -- As in grades.
+        grade_origin INTEGER REFERENCES origins (id),
+        thousandths INTEGER,
+        tier TEXT,
+        overall TEXT,
+        readings TEXT,
+        summary TEXT NOT NULL,
+        facts TEXT NOT NULL,
+        progress TEXT NOT NULL
+    );
+    INSERT INTO sessions (number, id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms, open,
+            summary, facts, progress)
+        SELECT number, id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms, open, summary,
+            facts, progress
+        FROM before;
+    DROP TABLE before;
+    CREATE INDEX sessions_by_time ON sessions (kind, to_ms DESC, id);
+    CREATE INDEX sessions_of_subagents ON sessions (recorded) WHERE kind = 'subagent';
+
+    CREATE TABLE before AS SELECT s.number, p.* FROM prints p JOIN sessions s ON s.id = p.session;
+    DROP TABLE prints;
+    CREATE TABLE prints (
+        -- The session's.
+        number INTEGER PRIMARY KEY,
+        session TEXT NOT NULL,
+        repository TEXT NOT NULL,
+        from_ms INTEGER NOT NULL,
+        to_ms INTEGER NOT NULL,
+        print BLOB NOT NULL
+    );
+    INSERT INTO prints (number, session, repository, from_ms, to_ms, print)
+        SELECT number, session, repository, from_ms, to_ms, print FROM before;
+    DROP TABLE before;
+    CREATE INDEX prints_by_repository ON prints (repository, to_ms);
+",
 ];

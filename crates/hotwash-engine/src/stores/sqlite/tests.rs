@@ -5,6 +5,7 @@ use crate::stores::Query;
 use crate::stores::suite::{rules, store_suite};
 use hotwash_core::prices;
 use hotwash_core::rubric::Rubric;
+use hotwash_core::sessions::{SessionId, Timestamp};
 use std::fs;
 use std::sync::mpsc;
 
@@ -90,4 +91,30 @@ fn a_full_disk_is_said_keeps_what_was_kept_and_is_gone_on_from() {
     let all = |store: &Store| format!("{:?}", store.sessions(&Query::default()).unwrap());
     assert_eq!(all(&store), all(&whole));
     assert!(store.unsettled().unwrap().is_empty());
+}
+
+#[test]
+fn what_stands_beside_sessions_is_theirs_when_they_get_their_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.db");
+    let before = Connection::open(&path).unwrap();
+    schema::STEPS[..3].iter().for_each(|step| before.execute_batch(step).unwrap());
+    // Prints in another order than sessions.
+    before
+        .execute_batch(
+            "INSERT INTO sessions VALUES ('a', '/a', 1, 'main', '', NULL, '', '', '', 1, 2, 0, '', '{}', '{}');
+             INSERT INTO sessions VALUES ('b', '/b', 1, 'main', '', NULL, '', '', '', 3, 4, 0, '', '{}', '{}');
+             INSERT INTO prints VALUES ('b', '/of/b', 3, 4, x'00'), ('a', '/of/a', 1, 2, x'00');
+             PRAGMA user_version = 3;",
+        )
+        .unwrap();
+    drop(before);
+    let store = Store::open(&path, rules()).unwrap();
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    for (id, repository, from, to) in [("a", "/of/a", 1, 2), ("b", "/of/b", 3, 4)] {
+        let (id, span) = (SessionId(id.into()), (Timestamp(from), Timestamp(to)));
+        assert_eq!(store.changes_of(std::slice::from_ref(&id)).unwrap(), [(repository.into(), vec![span])].into());
+        let found = store.changed_in(repository, Timestamp(0)).unwrap();
+        assert_eq!(found.into_iter().map(|(placed, _)| placed.session).collect::<Vec<_>>(), [id]);
+    }
 }
