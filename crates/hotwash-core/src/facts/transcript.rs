@@ -148,16 +148,24 @@ impl Fold for Transcript {
 
 impl Transcript {
     /// What all events of a record share.
+    #[inline]
     fn envelope(&mut self, origin: &Origin<'_>) {
         if self.first_record.is_none() {
             self.first_record = origin.key;
         }
-        if let Some((_, cwd)) = self.here.filter(|(place, _)| origin.place == Some(*place)) {
-            if let Some((_, records)) = cwd.and_then(|cwd| self.cwds.get_mut(cwd)) {
-                *records += 1;
+        match self.here {
+            Some((place, cwd)) if origin.place == Some(place) => {
+                if let Some((_, records)) = cwd.and_then(|cwd| self.cwds.get_mut(cwd)) {
+                    *records += 1;
+                }
             }
-            return;
+            _ => self.arrives(origin),
         }
+    }
+
+    /// A record may be made in another place than the one before.
+    #[inline(never)]
+    fn arrives(&mut self, origin: &Origin<'_>) {
         add(&mut self.facts.versions, origin.version);
         add(&mut self.sessions, origin.session);
         let cwd = self.work_in(origin.cwd);

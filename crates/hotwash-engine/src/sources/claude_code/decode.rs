@@ -29,9 +29,10 @@ pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mu
     };
     let mut tell = |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
     match &*plain(record.kind) {
-        b"assistant" => assistant(record, &mut tell),
-        b"user" => user(record, &mut tell),
-        b"progress" => progress(record, &mut tell),
+        // Most are one of these. They are compared as a whole, where a pattern is compared byte by byte.
+        kind if kind == b"assistant" => assistant(record, &mut tell),
+        kind if kind == b"progress" => progress(record, &mut tell),
+        kind if kind == b"user" => user(record, &mut tell),
         b"system" => system(record, &mut tell),
         b"attachment" => attachment(record, &mut tell),
         b"queue-operation" => queue(record, &mut tell),
