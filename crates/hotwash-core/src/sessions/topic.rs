@@ -30,6 +30,8 @@ const FEWEST_LETTERS: usize = 3;
 const POINTING_CHARS: usize = 400;
 /// How much of a text is looked at.
 const LOOK_BYTES: usize = 1000;
+/// Room for the prompts and files of most sessions, as far as they are looked at.
+const HEARD_BYTES: usize = 500;
 /// A word that says something, with all that stands around it, takes more.
 const WORD_BYTES: usize = 16;
 
@@ -65,6 +67,9 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Takes a text in.
     pub fn learn(&mut self, text: &str) {
+        if self.heard.capacity() == 0 {
+            self.heard.reserve(HEARD_BYTES);
+        }
         self.heard.push_str(beginning(text));
         self.heard.push('\n');
     }
