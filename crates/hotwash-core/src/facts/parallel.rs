@@ -185,7 +185,7 @@ impl Parallel {
 
     fn look(&mut self, call: &OpenCall) {
         if !call.tool.only_reads() {
-            (self.last, self.now) = (None, None);
+            self.forget();
         } else if self.calls.len() == 1 {
             let mut input = std::mem::take(&mut self.room);
             input.clear();
@@ -199,7 +199,14 @@ impl Parallel {
             });
         } else {
             // A batch is already parallel; only single calls are compared with the one before.
-            (self.last, self.now) = (None, None);
+            self.forget();
+        }
+    }
+
+    /// Lets go of the calls that others would be compared with, but for the room of one.
+    fn forget(&mut self) {
+        if let Some(look) = self.last.take().or(self.now.take()) {
+            self.room = look.input;
         }
     }
 
@@ -257,6 +264,23 @@ mod tests {
         ",
         );
         assert!(facts.parallel.missed_parallel.is_empty());
+    }
+
+    #[test]
+    fn nothing_of_a_look_is_left_after_something_else_was_done() {
+        let facts = facts_of(
+            "
+            e1 Read  src/alphabet.rs
+            e2 ok    fn alphabet()
+            e3 Bash  ls
+            e4 ok
+            e5 Read  src/beta.rs
+            e6 ok    fn beta()
+            e7 Read  src/gamma.rs
+            e8 ok    mod alphabet
+        ",
+        );
+        assert_eq!(facts.parallel.missed_parallel.0, [crate::sessions::EventId(7)]);
     }
 
     #[test]

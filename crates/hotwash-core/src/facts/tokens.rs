@@ -168,6 +168,9 @@ pub struct TokenFold {
     gave_up: Vec<EventId>,
 }
 
+/// Room for the messages that progress records show of most subagents.
+const USUAL_PROGRESS: usize = 7;
+
 /// The marker that the client uses for messages it wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
 
@@ -231,7 +234,7 @@ impl TokenFold {
             Some(messages) => messages,
             None => self.subagents.entry(agent.into_owned()).or_default(),
         };
-        messages.insert(message.key, (model, message.usage));
+        roomy(messages, USUAL_PROGRESS).insert(message.key, (model, message.usage));
     }
 
     /// The number of a model, unless the client wrote the message itself.

@@ -119,14 +119,16 @@ impl Fold for Transcript {
                 if self.first_prompt.is_none() {
                     self.first_prompt = Some((origin.id, origin.key));
                     self.prompted = origin.at;
-                    self.words.first_prompt = Some(words.clone());
+                    self.words.first_prompt = Some(words.to_owned());
                 }
-                self.words.last_prompt = Some(words);
+                let last = self.words.last_prompt.get_or_insert_default();
+                last.clear();
+                last.push_str(words);
             }
             Kind::PlanApproval(body) if self.first_prompt.is_none() => {
                 self.first_prompt = Some((origin.id, origin.key));
                 self.prompted = origin.at;
-                self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)));
+                self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)).to_owned());
             }
             Kind::Says(text) if !origin.sidechain => {
                 // Each answer may be the last: the same room is written again and again.
@@ -148,16 +150,24 @@ impl Fold for Transcript {
 
 impl Transcript {
     /// What all events of a record share.
+    #[inline]
     fn envelope(&mut self, origin: &Origin<'_>) {
         if self.first_record.is_none() {
             self.first_record = origin.key;
         }
-        if let Some((_, cwd)) = self.here.filter(|(place, _)| origin.place == Some(*place)) {
-            if let Some((_, records)) = cwd.and_then(|cwd| self.cwds.get_mut(cwd)) {
-                *records += 1;
+        match self.here {
+            Some((place, cwd)) if origin.place == Some(place) => {
+                if let Some((_, records)) = cwd.and_then(|cwd| self.cwds.get_mut(cwd)) {
+                    *records += 1;
+                }
             }
-            return;
+            _ => self.arrives(origin),
         }
+    }
+
+    /// A record may be made in another place than the one before.
+    #[inline(never)]
+    fn arrives(&mut self, origin: &Origin<'_>) {
         add(&mut self.facts.versions, origin.version);
         add(&mut self.sessions, origin.session);
         let cwd = self.work_in(origin.cwd);
@@ -189,11 +199,11 @@ impl Transcript {
     fn named(&mut self, event: &Event<'_>) {
         match &event.kind {
             Kind::ClientText(body) if event.origin.sidechain && self.words.task.is_none() => {
-                self.words.task = Some(kept(&body.head(WORDS_KEPT)));
+                self.words.task = Some(kept(&body.head(WORDS_KEPT)).to_owned());
             }
             Kind::Title { text, by_person } if *by_person || !self.titled_by_person => {
                 self.titled_by_person = *by_person;
-                self.words.title = Some(kept(&text.to_str()));
+                self.words.title = Some(kept(&text.to_str()).to_owned());
             }
             Kind::Unknown => self.facts.unknown_records += 1,
             Kind::NotRecorded(names) => {
@@ -270,12 +280,25 @@ fn add_new(list: &mut Vec<String>, word: Text<'_>) {
 }
 
 /// The beginning of some words. Cut at a space: half a token would slip through redaction.
-fn kept(words: &str) -> String {
+fn kept(words: &str) -> &str {
     let words = words.trim();
     if words.len() <= WORDS_KEPT {
-        return words.to_string();
+        return words;
     }
     let fits = |(at, character): &(usize, char)| *at <= WORDS_KEPT && character.is_whitespace();
     let end = words.char_indices().rev().find(fits).map_or(0, |(at, _)| at);
-    words.get(..end).unwrap_or_default().to_string()
+    words.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::facts::testing::ledger_of;
+
+    #[test]
+    fn the_first_and_the_last_prompt_are_kept() {
+        let ledger = ledger_of("e1 user fix the parser\n e2 user and the printer, too\n e3 user thanks");
+        let words = ledger.words();
+        assert_eq!(words.first_prompt.as_deref(), Some("fix the parser"));
+        assert_eq!(words.last_prompt.as_deref(), Some("thanks"));
+    }
 }

@@ -138,6 +138,9 @@ pub struct Verification {
     last_red: Option<EventId>,
     /// The agent's last words in the turn under way.
     closing: Option<(EventId, Recorded)>,
+    /// Room for those of the next turn.
+    #[serde(skip)]
+    room: Recorded,
 }
 
 /// What is known of the work as it stands.
@@ -193,7 +196,8 @@ impl Fold for Verification {
             Kind::Says(text) if !event.origin.sidechain => {
                 let tail = text.ending(claims::CLOSING_BYTES);
                 if !tail.is_blank() {
-                    let (id, words) = self.closing.get_or_insert_default();
+                    let room = || (event.origin.id, std::mem::take(&mut self.room));
+                    let (id, words) = self.closing.get_or_insert_with(room);
                     *id = event.origin.id;
                     words.set(tail);
                 }
@@ -270,7 +274,9 @@ impl Verification {
         if let Some((id, backed)) = claim {
             self.facts.claimed(id, backed);
         }
-        self.closing = None;
+        if let Some((_, words)) = self.closing.take() {
+            self.room = words;
+        }
     }
 
     /// The last words of the turn, where they claim something, and whether a green run is behind them.
@@ -363,6 +369,18 @@ mod tests {
         ";
         let facts = facts_of(script).verification;
         assert_eq!((facts.claims.count(), facts.unbacked_claims.0), (2, vec![crate::sessions::EventId(4)]));
+    }
+
+    #[test]
+    fn nothing_of_a_claim_is_left_in_the_next_turn() {
+        let script = "
+            e1 user  fix it
+            e2 says  All tests pass now.
+            e3 user  go on
+            e4 says  Hm.
+            e5 user  sure?
+        ";
+        assert_eq!(facts_of(script).verification.claims.0, [crate::sessions::EventId(2)]);
     }
 
     #[test]

@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 /// How many commands before the first change are remembered. A session with more has done something by then.
 const OPENING: usize = 32;
 
+/// Lines of code are longer than this as a rule, so there is room for those of most files.
+const LINE_BYTES: usize = 24;
+
 /// The changes of a session so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Changes {
@@ -102,7 +105,8 @@ impl Lines {
     pub(crate) fn of(change: &Change<'_>) -> Lines {
         let mut lines = Lines { created: change.created.is_some(), ..Lines::default() };
         let Lines { added, removed, touches, .. } = &mut lines;
-        touches.reserve(change.patch.len());
+        let created = change.created.map_or(0, |content| content.raw().len() / LINE_BYTES);
+        touches.reserve(change.patch.len() + created);
         for line in change.patch {
             let how = match line.raw().first() {
                 Some(b'+') => 0,

@@ -81,10 +81,20 @@ impl Key {
     pub fn of(id: Text<'_>) -> Key {
         // An id is hashed as recorded unless it holds something to decode, which no client writes.
         match id.as_verbatim() {
-            Some(bytes) if bytes.is_ascii() => Key(xxh3_64(bytes)),
+            Some(bytes) if is_ascii(bytes) => Key(xxh3_64(bytes)),
             _ => Key(xxh3_64(id.to_str().as_bytes())),
         }
     }
+}
+
+/// Whether an id is ASCII. There are two for each line, and most are too short for the standard library to look at more
+/// than a few bytes of them at once.
+fn is_ascii(id: &[u8]) -> bool {
+    const HIGHS: u128 = u128::from_ne_bytes([0x80; 16]);
+    let Some(last) = id.last_chunk() else { return id.is_ascii() };
+    // What the last bytes share with the others counts twice, which does no harm.
+    let (chunks, _) = id.as_chunks();
+    chunks.iter().fold(u128::from_ne_bytes(*last), |all, chunk| all | u128::from_ne_bytes(*chunk)) & HIGHS == 0
 }
 
 /// Where an event comes from. Shared by all events of a record.
@@ -409,6 +419,19 @@ pub fn command_line(name: &Text<'_>, args: &Text<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_beyond_ascii_is_seen_wherever_it_stands() {
+        for length in 0..70 {
+            let mut id = vec![b'7'; length];
+            assert!(is_ascii(&id), "{length}");
+            for at in 0..length {
+                id[at] = 0x80;
+                assert!(!is_ascii(&id), "{at} of {length}");
+                id[at] = 0x7F;
+            }
+        }
+    }
 
     #[test]
     fn an_id_is_read_as_it_is_written() {

@@ -331,15 +331,21 @@ impl Pieces {
     }
 
     /// Looks at the next event.
+    #[inline]
     pub fn event(&mut self, event: &Event<'_>, topic: &dyn TopicJudge) {
-        if !event.kind.tells() {
-            // It is no part of a call and ends no piece. Most events are such.
-            self.current.bookkeeping(event);
-            if let Some(tentative) = self.tentative.as_deref_mut() {
-                tentative.after.bookkeeping(event);
-            }
-            return;
+        if event.kind.tells() {
+            return self.told(event, topic);
         }
+        // It is no part of a call and ends no piece. Most events are such.
+        self.current.bookkeeping(event);
+        if let Some(tentative) = self.tentative.as_deref_mut() {
+            tentative.after.bookkeeping(event);
+        }
+    }
+
+    /// An event that something was said or done by. Apart from the rest, which needs none of its room.
+    #[inline(never)]
+    fn told(&mut self, event: &Event<'_>, topic: &dyn TopicJudge) {
         let Pieces { whole, calls, ended, current, turn, tentative } = self;
         let mut cutter = Cutter { ended, current, turn, tentative };
         calls.event(event, |event, step| cutter.step(event, step, (!*whole).then_some(topic)));

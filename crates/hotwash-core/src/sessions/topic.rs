@@ -12,6 +12,7 @@ use super::Key;
 use crate::facts::calls::KeyMap;
 use crate::words::{HEAD, each_run, head, head_len, is_alphanumeric};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
@@ -29,6 +30,8 @@ const FEWEST_LETTERS: usize = 3;
 const POINTING_CHARS: usize = 400;
 /// How much of a text is looked at.
 const LOOK_BYTES: usize = 1000;
+/// Room for the prompts and files of most sessions, as far as they are looked at.
+const HEARD_BYTES: usize = 500;
 /// A word that says something, with all that stands around it, takes more.
 const WORD_BYTES: usize = 16;
 
@@ -64,6 +67,9 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Takes a text in.
     pub fn learn(&mut self, text: &str) {
+        if self.heard.capacity() == 0 {
+            self.heard.reserve(HEARD_BYTES);
+        }
         self.heard.push_str(beginning(text));
         self.heard.push('\n');
     }
@@ -177,65 +183,32 @@ impl TopicJudge for Decisions {
 
 /// Whether a prompt begins with, or leans on, what was before.
 fn points_back(prompt: &str) -> bool {
-    const OPENINGS: &[&str] = &[
-        "also",
-        "and",
-        "but",
-        "now",
-        "then",
-        "ok",
-        "okay",
-        "yes",
-        "no",
-        "next",
-        "continue",
-        "again",
-        "still",
-        "wait",
-        "actually",
-        "instead",
-        "und",
-        "aber",
-        "auch",
-        "jetzt",
-        "nun",
-        "ja",
-        "nein",
-        "weiter",
-        "noch",
-        "et",
-        "mais",
-        "aussi",
-        "maintenant",
-        "oui",
-        "non",
-        "y",
-        "pero",
-        "también",
-        "ahora",
-        "sí",
-        "e",
-        "mas",
-        "também",
-        "agora",
-        "sim",
-        "não",
-    ];
-    const BACKWARDS: &[&str] = &[
-        "it", "its", "that", "those", "these", "them", "same", "again", "above", "previous", "earlier", "before",
-        "instead", "das", "dies", "diese", "dieser", "dieses", "wieder", "vorhin", "ça", "cela", "encore", "même",
-        "eso", "esto", "otra", "mismo", "isso", "isto", "mesmo", "novo",
-    ];
-    const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
-    static BACKWARDS_HEADS: Heads<{ BACKWARDS.len() }> = Heads::of(BACKWARDS);
-    let separates = |c: char| !is_alphanumeric(c) && c != '\'';
+    let Some(head) = ascii_beginning(prompt) else { return points_back_in_any_script(prompt) };
+    let first = head.split(separates).find(|word| !word.is_empty());
+    first.is_none_or(|first| OPENINGS.iter().any(|opening| opening.eq_ignore_ascii_case(first)))
+        || holds(head.as_bytes(), &BACKWARDS_HEADS)
+}
+
+/// The beginning of a prompt as ASCII, unless it has letters beyond that. Other signs, such as dashes and quotes, stand
+/// between words like blanks.
+fn ascii_beginning(prompt: &str) -> Option<Cow<'_, str>> {
     let head = prompt.get(..POINTING_CHARS).unwrap_or(prompt);
     if head.is_ascii() {
-        // Most are, and then nothing has to be copied.
-        let first = head.split(separates).find(|word| !word.is_empty());
-        return first.is_none_or(|first| OPENINGS.iter().any(|opening| opening.eq_ignore_ascii_case(first)))
-            || holds(head.as_bytes(), &BACKWARDS_HEADS);
+        return Some(Cow::Borrowed(head));
     }
+    let mut ascii = String::with_capacity(POINTING_CHARS);
+    for character in prompt.chars().take(POINTING_CHARS) {
+        match character {
+            '\0'..='\x7f' => ascii.push(character),
+            letter if is_alphanumeric(letter) => return None,
+            _ => ascii.push(' '),
+        }
+    }
+    Some(Cow::Owned(ascii))
+}
+
+/// [`points_back`] for any prompt.
+fn points_back_in_any_script(prompt: &str) -> bool {
     let end = prompt.char_indices().nth(POINTING_CHARS).map_or(prompt.len(), |(end, _)| end);
     let head = prompt.get(..end).unwrap_or_default().to_lowercase();
     let mut words = head.split(separates).filter(|word| !word.is_empty());
@@ -243,6 +216,66 @@ fn points_back(prompt: &str) -> bool {
         || words.any(|word| BACKWARDS_HEADS.contain_word(word))
         || UNSPACED.iter().any(|mark| head.contains(mark))
 }
+
+/// Whether a character is no part of a word.
+fn separates(character: char) -> bool {
+    !is_alphanumeric(character) && character != '\''
+}
+
+/// Words with which a prompt goes on with what was before.
+const OPENINGS: &[&str] = &[
+    "also",
+    "and",
+    "but",
+    "now",
+    "then",
+    "ok",
+    "okay",
+    "yes",
+    "no",
+    "next",
+    "continue",
+    "again",
+    "still",
+    "wait",
+    "actually",
+    "instead",
+    "und",
+    "aber",
+    "auch",
+    "jetzt",
+    "nun",
+    "ja",
+    "nein",
+    "weiter",
+    "noch",
+    "et",
+    "mais",
+    "aussi",
+    "maintenant",
+    "oui",
+    "non",
+    "y",
+    "pero",
+    "también",
+    "ahora",
+    "sí",
+    "e",
+    "mas",
+    "também",
+    "agora",
+    "sim",
+    "não",
+];
+/// Words that lean on what was before.
+const BACKWARDS: &[&str] = &[
+    "it", "its", "that", "those", "these", "them", "same", "again", "above", "previous", "earlier", "before",
+    "instead", "das", "dies", "diese", "dieser", "dieses", "wieder", "vorhin", "ça", "cela", "encore", "même", "eso",
+    "esto", "otra", "mismo", "isso", "isto", "mesmo", "novo",
+];
+/// The same in scripts that put no spaces between words.
+const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
+static BACKWARDS_HEADS: Heads<{ BACKWARDS.len() }> = Heads::of(BACKWARDS);
 
 /// Words of eight bytes at most by their heads. Most words are none of them, which a bit tells sooner than all the heads.
 struct Heads<const MANY: usize> {
@@ -367,6 +400,23 @@ const SMALL_WORDS: &str = "
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn signs_between_words_do_not_hide_what_points_back(
+            prompt in "((It|it's|that|Also|word|before|ça|É|这|K|x1)[-',“”—… \u{a0}\u{3000}\n]{1,3}){0,90}"
+        ) {
+            prop_assert_eq!(points_back(&prompt), points_back_in_any_script(&prompt));
+        }
+
+        #[test]
+        fn a_prompt_without_foreign_letters_is_ascii(prompt in "([a-z]{1,9}[“”—… ]{1,2}){0,90}") {
+            let ascii = ascii_beginning(&prompt).unwrap();
+            prop_assert!(ascii.is_ascii());
+            prop_assert_eq!(ascii.chars().count(), prompt.chars().count().min(POINTING_CHARS));
+        }
+    }
 
     fn vocabulary(texts: &[&str]) -> Vocabulary {
         let mut vocabulary = Vocabulary::default();

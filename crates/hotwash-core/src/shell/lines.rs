@@ -30,7 +30,7 @@ pub(super) fn bare(line: &str) -> &str {
     let ascii = line.trim_ascii();
     let ends = (ascii.as_bytes().first(), ascii.as_bytes().last());
     // Blanks beyond ASCII are rare enough to look for them only where the ends are no plain letters.
-    if let (Some(0x21..0x7f), Some(0x21..0x7f)) = ends { ascii } else { line.trim() }
+    if let (Some(0x21..0x7f), Some(0x21..0x7f)) | (None, _) = ends { ascii } else { line.trim() }
 }
 
 /// The `[task] ` that task runners put in front of a line (Maven its `[ERROR] `), and the rest.

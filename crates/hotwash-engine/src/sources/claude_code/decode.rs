@@ -29,9 +29,10 @@ pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mu
     };
     let mut tell = |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
     match &*plain(record.kind) {
-        b"assistant" => assistant(record, &mut tell),
-        b"user" => user(record, &mut tell),
-        b"progress" => progress(record, &mut tell),
+        // Most are one of these. They are compared as a whole, where a pattern is compared byte by byte.
+        kind if kind == b"assistant" => assistant(record, &mut tell),
+        kind if kind == b"progress" => progress(record, &mut tell),
+        kind if kind == b"user" => user(record, &mut tell),
         b"system" => system(record, &mut tell),
         b"attachment" => attachment(record, &mut tell),
         b"queue-operation" => queue(record, &mut tell),
@@ -166,23 +167,26 @@ fn text_blocks<'a>(content: &Content<'a>) -> Vec<Text<'a>> {
 }
 
 fn user(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
-    let (texts, images, results) = match &record.message.content {
+    let texts;
+    let (body, images, results) = match &record.message.content {
+        Content::None => (Body::default(), 0, 0),
+        Content::Text(text) => (Body::One(*text), 0, 0),
         Content::Blocks(blocks) => {
             let results = results(record, blocks, tell);
             if results > 0 && results == blocks.iter().count() {
                 return;
             }
             let images = blocks.iter().filter(|block| block.kind.is("image")).count() as u32;
-            (text_blocks(&record.message.content), images, results)
+            texts = text_blocks(&record.message.content);
+            if results > 0 && texts.is_empty() {
+                return;
+            }
+            let body = match texts[..] {
+                [text] => Body::One(text),
+                _ => Body::Many(&texts),
+            };
+            (body, images, results)
         }
-        content => (text_blocks(content), 0, 0),
-    };
-    if results > 0 && texts.is_empty() {
-        return;
-    }
-    let body = match texts[..] {
-        [text] => Body::One(text),
-        _ => Body::Many(&texts),
     };
     let foreign = record.origin.is_some_and(|kind| !kind.is("human"));
     let by_client = record.is_meta || record.is_compact_summary || record.place.is_sidechain || foreign;
