@@ -13,7 +13,7 @@ use crate::shell;
 use crate::text::Text;
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -247,14 +247,10 @@ enum State {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Calls {
     states: KeyMap<Key, State>,
-}
-
-/// They go back and forth between here and their states, and are large.
-type Spare = Vec<Box<OpenCall>>;
-
-thread_local! {
-    /// Calls that have ended: there is room in them for those to come, in this transcript and in the next.
-    static SPARE: RefCell<Spare> = const { RefCell::new(Vec::new()) };
+    /// Calls that have ended: there is room in them for those to come.
+    #[serde(skip)]
+    #[expect(clippy::vec_box, reason = "they go back and forth between here and their states, and are large")]
+    spare: Vec<Box<OpenCall>>,
 }
 
 impl Calls {
@@ -266,13 +262,12 @@ impl Calls {
                 if matches!(state, Some(State::Open(_) | State::Ended)) {
                     return tell(event, &Step::Aside);
                 }
-                let room = SPARE.with_borrow_mut(Vec::pop);
-                let mut open = room.unwrap_or_else(|| Box::new(OpenCall::blank()));
+                let mut open = self.spare.pop().unwrap_or_else(|| Box::new(OpenCall::blank()));
                 open.becomes(event.origin, call);
                 tell(event, &Step::Called(&open));
                 let state = if let Some(&State::Orphan(status)) = state {
                     tell(event, &Step::Ended { call: Some(&open), outcome: &Outcome::default(), status });
-                    spare(open);
+                    self.spare(open);
                     State::Ended
                 } else {
                     State::Open(open)
@@ -287,7 +282,7 @@ impl Calls {
                 match self.states.insert(key, State::Ended) {
                     Some(State::Open(call)) => {
                         tell(event, &Step::Ended { call: Some(&call), outcome, status });
-                        spare(call);
+                        self.spare(call);
                     }
                     Some(State::Ended) => tell(event, &Step::Aside),
                     Some(State::Orphan(first)) => {
@@ -303,16 +298,14 @@ impl Calls {
             _ => tell(event, &Step::Aside),
         }
     }
-}
 
-/// Keeps the room of a call that has ended, unless there is enough of it.
-fn spare(mut call: Box<OpenCall>) {
-    call.forget();
-    SPARE.with_borrow_mut(|calls| {
-        if calls.len() < SPARE_CALLS && call.room() <= SPARE_BYTES {
-            calls.push(call);
+    /// Keeps the room of a call that has ended, unless there is enough of it.
+    fn spare(&mut self, mut call: Box<OpenCall>) {
+        call.forget();
+        if self.spare.len() < SPARE_CALLS && call.room() <= SPARE_BYTES {
+            self.spare.push(call);
         }
-    });
+    }
 }
 
 #[cfg(test)]
