@@ -50,7 +50,7 @@ const PHRASE_BYTES: usize = 12;
 
 /// The place of a hash among the bits.
 fn bit(hash: u64) -> (usize, u64) {
-    ((hash >> 32) as usize % BEGINS, 1 << (hash >> 58))
+    ((hash >> 56) as usize % BEGINS, 1 << (hash >> 50 & 63))
 }
 
 /// A phrase that stands in some words.
