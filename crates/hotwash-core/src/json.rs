@@ -100,7 +100,10 @@ fn separate(out: &mut Vec<u8>) {
     }
 }
 
-/// Writes the name of a field, which holds nothing to escape, after those before it.
+/// Writes the name of a field, which holds nothing to escape, after those before it. Where it is called the name is known,
+/// and copying what is known takes a third of the time.
+#[expect(clippy::inline_always, reason = "as a call it would copy a text of any length")]
+#[inline(always)]
 fn name(name: &'static str, out: &mut Vec<u8>) {
     debug_assert!(!needs_escapes(name.as_bytes()), "{name}");
     match out.last() {
@@ -140,6 +143,7 @@ impl Inside<'_> {
         value.serialize(Json(self.out))
     }
 
+    #[inline]
     fn field(&mut self, key: &'static str, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
         name(key, self.out);
         value.serialize(Json(self.out))
@@ -320,6 +324,7 @@ macro_rules! objects {
             type Ok = ();
             type Error = Error;
 
+            #[inline]
             fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
                 self.field(key, value)
             }
