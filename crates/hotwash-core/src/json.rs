@@ -47,16 +47,30 @@ fn needs_escapes(text: &[u8]) -> bool {
     }
 }
 
+/// The digits of the numbers below a hundred.
+static TWO_DIGITS: [[u8; 2]; 100] = {
+    let mut digits = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < digits.len() {
+        digits[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    digits
+};
+
 /// Writes a whole number, three digits at a time. Most have no more.
 fn number(number: u64, out: &mut Vec<u8>) {
     if number >= 1000 {
         self::number(number / 1000, out);
     }
-    let digit = |unit: u64| b'0' + (number / unit % 10) as u8;
+    let two = |number: u64| TWO_DIGITS[(number % 100) as usize];
     match number {
-        0..10 => out.push(digit(1)),
-        10..100 => out.extend_from_slice(&[digit(10), digit(1)]),
-        _ => out.extend_from_slice(&[digit(100), digit(10), digit(1)]),
+        0..10 => out.push(b'0' + number as u8),
+        10..100 => out.extend_from_slice(&two(number)),
+        _ => {
+            let [tens, ones] = two(number);
+            out.extend_from_slice(&[b'0' + (number / 100 % 10) as u8, tens, ones]);
+        }
     }
 }
 
@@ -86,11 +100,16 @@ fn separate(out: &mut Vec<u8>) {
     }
 }
 
-/// Writes the name of a field, which holds nothing to escape, after those before it.
+/// Writes the name of a field, which holds nothing to escape, after those before it. Where it is called the name is known,
+/// and copying what is known takes a third of the time.
+#[expect(clippy::inline_always, reason = "as a call it would copy a text of any length")]
+#[inline(always)]
 fn name(name: &'static str, out: &mut Vec<u8>) {
     debug_assert!(!needs_escapes(name.as_bytes()), "{name}");
-    separate(out);
-    out.push(b'"');
+    match out.last() {
+        Some(b'{') => out.push(b'"'),
+        _ => out.extend_from_slice(b",\""),
+    }
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\":");
 }
@@ -124,6 +143,7 @@ impl Inside<'_> {
         value.serialize(Json(self.out))
     }
 
+    #[inline]
     fn field(&mut self, key: &'static str, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
         name(key, self.out);
         value.serialize(Json(self.out))
@@ -304,6 +324,7 @@ macro_rules! objects {
             type Ok = ();
             type Error = Error;
 
+            #[inline]
             fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
                 self.field(key, value)
             }

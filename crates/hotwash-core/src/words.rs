@@ -62,19 +62,28 @@ pub(crate) fn each_run(text: &[u8], mut tell: impl FnMut(Run)) {
         });
         let (plain, beyond) = marks(block);
         let runs = plain | beyond;
+        // A run that ends in a block without anything beyond ASCII is ASCII. All others are looked at one by one.
+        let sure = if beyond == 0 { u64::MAX.checked_shr(runs.leading_ones()).unwrap_or(0) } else { 0 };
         let mut starts = runs & !(runs << 1 | goes_on) & (!0 >> HEAD);
         while starts != 0 {
             let offset = starts.trailing_zeros() as usize;
             starts &= starts - 1;
             let Some(bytes) = block.get(offset..).and_then(<[u8]>::first_chunk) else { break };
-            let length = (runs >> offset).trailing_ones() as usize;
-            let ascii = offset + length < BLOCK && beyond >> offset & ((1 << length) - 1) == 0;
-            let head = (u64::from_le_bytes(*bytes) | LOWER) & (!0 >> (64 - 8 * length.min(HEAD)));
+            let in_head = (!(runs >> offset) | 1 << HEAD).trailing_zeros();
+            let others = 64 - 8 * in_head;
+            let head = (u64::from_le_bytes(*bytes) | LOWER) << others >> others;
+            let ascii = sure >> offset & 1 != 0 || is_ascii(runs, beyond, offset);
             tell(Run { start: at + offset, head, ascii });
         }
         goes_on = runs >> (STEP - 1) & 1;
         at += STEP;
     }
+}
+
+/// Whether the run that begins at an offset ends in the block, and is ASCII up to there.
+fn is_ascii(runs: u64, beyond: u64, offset: usize) -> bool {
+    let length = (runs >> offset).trailing_ones() as usize;
+    offset + length < BLOCK && beyond >> offset & ((1 << length) - 1) == 0
 }
 
 /// Where a block has letters and digits, and where bytes beyond ASCII: a bit for each place.

@@ -16,6 +16,7 @@ pub(super) struct Phrases<M> {
     list: Vec<Phrase<M>>,
 }
 
+#[derive(Clone, Copy)]
 struct Phrase<M> {
     words: &'static str,
     meaning: M,
@@ -44,9 +45,12 @@ fn first_bytes(text: &[u8]) -> u64 {
 
 const BEGINS: usize = 256;
 
+/// Hardly a phrase takes fewer, with what stands around it.
+const PHRASE_BYTES: usize = 12;
+
 /// The place of a hash among the bits.
 fn bit(hash: u64) -> (usize, u64) {
-    ((hash >> 32) as usize % BEGINS, 1 << (hash >> 58))
+    ((hash >> 56) as usize % BEGINS, 1 << (hash >> 50 & 63))
 }
 
 /// A phrase that stands in some words.
@@ -61,24 +65,33 @@ pub(super) struct Found<M> {
 impl<M: Copy> Phrases<M> {
     /// Phrases out of texts of sections, lines and phrases. `meaning` says what the phrases of a section mean.
     pub(super) fn new(texts: &[&'static str], meaning: impl Fn(&str) -> Option<M>) -> Self {
-        let mut keyed: Vec<(u64, &'static str, M)> = texts
-            .iter()
-            .flat_map(|text| entries(text))
-            .filter_map(|(section, _, phrase)| Some((first_word(phrase), phrase, meaning(section)?)))
-            .collect();
-        keyed.sort_by_key(|(word, phrase, _)| (*word, std::cmp::Reverse(phrase.len())));
+        let mut list = Vec::with_capacity(texts.iter().map(|text| text.len()).sum::<usize>() / PHRASE_BYTES);
+        for (section, _, phrases) in texts.iter().flat_map(|text| lines(text)) {
+            let Some(meaning) = meaning(section) else { continue };
+            list.extend(each_of(phrases).map(|phrase| Phrase::new(phrase, meaning)));
+        }
+        // By the first word, the longest first, else in their order. All of that in one number is sorted soonest.
+        let key = |(at, phrase): (u32, &Phrase<M>)| {
+            let long = !(phrase.words.len() as u32);
+            u128::from(first_word(phrase.words)) << 64 | u128::from(long) << 32 | u128::from(at)
+        };
+        let mut order: Vec<u128> = (0..).zip(&list).map(key).collect();
+        order.sort_unstable();
+        let word = |key: u128| (key >> 64) as u64;
         let mut by_word: KeyMap<u64, (u32, u32)> = KeyMap::default();
+        by_word.reserve(order.chunk_by(|one, other| word(*one) == word(*other)).count());
         let mut begins = Box::new([0; BEGINS]);
-        for (at, (word, ..)) in (0..).zip(&keyed) {
-            by_word.entry(*word).or_insert((at, at)).1 = at + 1;
-            let (place, mask) = bit(*word);
+        let mut from = 0;
+        for same in order.chunk_by(|one, other| word(*one) == word(*other)) {
+            let hash = same.first().copied().map_or(0, word);
+            let to = from + same.len() as u32;
+            by_word.insert(hash, (from, to));
+            from = to;
+            let (place, mask) = bit(hash);
             begins[place] |= mask;
         }
-        Phrases {
-            by_word,
-            begins,
-            list: keyed.into_iter().map(|(_, phrase, meaning)| Phrase::new(phrase, meaning)).collect(),
-        }
+        let list = order.iter().filter_map(|key| list.get(*key as u32 as usize).copied()).collect();
+        Phrases { by_word, begins, list }
     }
 
     /// Tells the phrases that stand in some words at word edges, in order, the longest first. What is not ASCII is in
@@ -171,27 +184,35 @@ fn hash(head: u64) -> u64 {
 }
 
 fn first_word(phrase: &str) -> u64 {
-    let alone = phrase.chars().next().filter(|first| is_unspaced(*first)).map(char::len_utf8);
-    let end = alone.or_else(|| phrase.find(|c: char| !c.is_alphanumeric() || is_unspaced(c))).unwrap_or(phrase.len());
+    let ascii = phrase.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(phrase.len());
+    let end = match phrase.as_bytes().get(ascii) {
+        Some(0x80..) => {
+            let alone = phrase.chars().next().filter(|first| is_unspaced(*first)).map(char::len_utf8);
+            let edge = |c: char| !c.is_alphanumeric() || is_unspaced(c);
+            alone.or_else(|| phrase.find(edge)).unwrap_or(phrase.len())
+        }
+        _ => ascii,
+    };
     hash(head(phrase.as_bytes().get(..end).unwrap_or_default()))
 }
 
-/// The phrases of a text with their section and language.
-fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+/// The lines of a text with their section, language and phrases.
+fn lines(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let mut section = "";
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines
-        .filter_map(move |line| {
-            if let Some((name, _)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-                section = name;
-                return None;
-            }
-            let (language, phrases) = line.split_once(' ')?;
-            Some((section, language, phrases))
-        })
-        .flat_map(|(section, language, phrases)| {
-            phrases.split(" | ").map(move |phrase| (section, language, phrase.trim()))
-        })
+    lines.filter_map(move |line| {
+        if let Some((name, _)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            section = name;
+            return None;
+        }
+        let (language, phrases) = line.split_once(' ')?;
+        Some((section, language, phrases))
+    })
+}
+
+/// The phrases of a line.
+fn each_of(phrases: &'static str) -> impl Iterator<Item = &'static str> {
+    phrases.split('|').map(str::trim)
 }
 
 /// A character of a script that puts no spaces between words.
@@ -271,6 +292,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
+
+    /// The phrases of a text with their section and language.
+    fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+        let of_line = |(section, language, phrases)| each_of(phrases).map(move |phrase| (section, language, phrase));
+        lines(text).flat_map(of_line)
+    }
 
     #[test]
     fn phrases_are_found_at_word_edges() {
@@ -381,8 +408,11 @@ mod tests {
             for (section, language, phrase) in entries(text) {
                 sections.entry(section).or_default().insert(language);
                 assert_eq!(phrase, phrase.to_lowercase(), "{section}");
-                assert!(!phrase.is_empty() && !phrase.contains('|'), "{section} {phrase}");
+                assert!(!phrase.is_empty(), "{section} {phrase}");
                 assert!(phrase.starts_with(char::is_alphanumeric), "{section} {phrase} is never found");
+            }
+            for (section, _, phrases) in lines(text) {
+                assert_eq!(phrases.matches('|').count(), phrases.matches(" | ").count(), "{section} {phrases}");
             }
             for (section, languages) in sections {
                 let all = ["de", "en", "es", "fr", "ja", "pt", "zh"];

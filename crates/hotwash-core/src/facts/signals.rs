@@ -367,11 +367,11 @@ fn language(words: &str) -> Option<String> {
     if let Some(language) = by_small_words(words) {
         return Some(language.to_string());
     }
-    let letters = |beyond: bool| {
-        let counts = |c: &char| c.is_alphabetic() && c.is_ascii() != beyond;
-        prose().flat_map(str::chars).filter(counts).count()
-    };
-    if letters(true) * 20 < letters(false) {
+    let (mut ascii, mut beyond) = (0, 0);
+    for letter in prose().flat_map(str::chars).filter(|c| c.is_alphabetic()) {
+        *(if letter.is_ascii() { &mut ascii } else { &mut beyond }) += 1;
+    }
+    if beyond * 20 < ascii {
         return None;
     }
     let info = DETECTOR.detect(&prose().collect::<Vec<_>>().join(" "))?;

@@ -7,7 +7,6 @@ use super::{Goal, JudgeStatus, Outcome};
 use crate::facts::Facts;
 use crate::facts::speech::{first_line, split_words};
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use wide::u8x16;
 
 /// A title is at most this long, in characters.
@@ -106,7 +105,11 @@ fn done(out: &mut String, facts: &Facts) {
             count(out, files, "file");
             out.push_str(" changed");
             if facts.knows("lines_added") && facts.knows("lines_removed") {
-                let _ = write!(out, " (+{} −{})", edits.lines_added, edits.lines_removed);
+                out.push_str(" (+");
+                push_number(out, edits.lines_added);
+                out.push_str(" −");
+                push_number(out, edits.lines_removed);
+                out.push(')');
             }
         }
     }
@@ -353,9 +356,17 @@ fn cut(words: &str, most: usize) -> Option<&str> {
 }
 
 fn count(out: &mut String, n: u64, noun: &str) {
-    let _ = write!(out, "{n} ");
+    push_number(out, n);
+    out.push(' ');
     out.push_str(noun);
     out.push_str(if n == 1 { "" } else { "s" });
+}
+
+fn push_number(out: &mut String, n: u64) {
+    if n >= 10 {
+        push_number(out, n / 10);
+    }
+    out.push(char::from(b'0' + (n % 10) as u8));
 }
 
 #[cfg(test)]

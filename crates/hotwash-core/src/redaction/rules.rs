@@ -66,6 +66,14 @@ pub(super) struct Literal {
     pub(super) whole_word: bool,
 }
 
+impl Literal {
+    /// What to look for. Names are known in any case, secrets as they are.
+    fn word(&self) -> Word<'_> {
+        let case = if matches!(self.kind, Kind::Secret(_)) { Case::Exact } else { Case::Any };
+        Word { text: &self.text, case }
+    }
+}
+
 impl fmt::Debug for Rules {
     /// Says how many, never what: the rules hold the machine's secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,10 +94,12 @@ static NUMBERS: AtomicU64 = AtomicU64::new(0);
 impl Rules {
     /// Compiles the rules for a machine.
     pub fn new(machine: Machine) -> Rules {
-        let mut words: Vec<(String, Case)> = Vec::new();
-        let mut kinds = Vec::new();
-        let mut add = |word: &str, case: Case, anchor: Anchor| {
-            words.push((word.to_owned(), case));
+        let Machine { home_dirs, user_names, host_names, secrets, key } = machine;
+        let literals = literals(&home_dirs, &user_names, &host_names, &secrets);
+        let known = PATTERNS.len() + KEYWORDS.len() + PLACES.len() + HOME_ANCHORS.len() + literals.len() + 5;
+        let (mut words, mut kinds) = (Vec::with_capacity(known), Vec::with_capacity(known));
+        let mut add = |text: &'static str, case: Case, anchor: Anchor| {
+            words.push(Word { text, case });
             kinds.push(anchor);
         };
         for pattern in PATTERNS {
@@ -109,15 +119,9 @@ impl Rules {
         add("eyJ", Case::Exact, Anchor::Jwt);
         add("://", Case::Exact, Anchor::Url);
         add(":AA", Case::Exact, Anchor::Telegram);
-        let Machine { home_dirs, user_names, host_names, secrets, key } = machine;
-        for literal in literals(&home_dirs, &user_names, &host_names, &secrets) {
-            let case = match literal.kind {
-                Kind::Secret(_) => Case::Exact,
-                _ => Case::Any,
-            };
-            add(&literal.text.clone(), case, Anchor::Literal(literal));
-        }
-        let anchors = Anchors::new(words.iter().map(|(text, case)| Word { text, case: *case }));
+        words.extend(literals.iter().map(Literal::word));
+        let anchors = Anchors::new(words.into_iter());
+        kinds.extend(literals.into_iter().map(Anchor::Literal));
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         Rules { anchors, kinds, key, vocabulary: Mutex::default(), number }
     }

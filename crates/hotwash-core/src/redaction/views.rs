@@ -31,21 +31,27 @@ impl Survey {
 
 pub(super) fn survey(text: &[u8]) -> Survey {
     let mut survey = Survey::default();
-    let (blocks, rest) = text.as_chunks();
-    for (number, block) in blocks.iter().enumerate() {
+    let mut note = |from: usize, block: &[u8; 16]| {
         let bytes = u8x16::new(*block);
         let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
         let low = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
         let invisible = is(0xc2) | is(0xe2) | is(0xef);
         let mut there = (low | is(b'%') | is(b'\\') | invisible).to_bitmask();
         while there != 0 {
-            survey.note(text, number * block.len() + there.trailing_zeros() as usize);
+            survey.note(text, from + there.trailing_zeros() as usize);
             there &= there - 1;
         }
+    };
+    let Some(last) = text.last_chunk() else {
+        (0..text.len()).for_each(|at| survey.note(text, at));
+        return survey;
+    };
+    let (blocks, _) = text.as_chunks();
+    for (number, block) in blocks.iter().enumerate() {
+        note(number * block.len(), block);
     }
-    for at in text.len() - rest.len()..text.len() {
-        survey.note(text, at);
-    }
+    // The last block takes in some of the one before.
+    note(text.len() - last.len(), last);
     survey
 }
 

@@ -47,11 +47,14 @@ fn push_number(out: &mut String, n: u64) {
         push_number(out, n / 1000);
         out.push(',');
     }
-    let mut unit = if n >= 1000 { 100 } else { 10u64.pow((n % 1000).checked_ilog10().unwrap_or(0)) };
-    while unit > 0 {
-        out.push(char::from(b'0' + (n / unit % 10) as u8));
-        unit /= 10;
+    let digit = |unit: u64| char::from(b'0' + (n / unit % 10) as u8);
+    if n >= 100 {
+        out.push(digit(100));
     }
+    if n >= 10 {
+        out.push(digit(10));
+    }
+    out.push(digit(1));
 }
 
 #[cfg(test)]
