@@ -277,6 +277,19 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     assert!(store.joined().unwrap().is_empty());
 }
 
+/// Puts two sessions of which a model has judged the second, and joins them. Gives the one that is left.
+pub(crate) fn put_joined_pair(store: &mut Store) -> SessionId {
+    let first = keyed(Sample { name: "a", recorded: "5e55-a", ..SAMPLE }.entry(), 1);
+    let second = keyed(Sample { name: "b", recorded: "5e55-b", hour: Some(12), ..SAMPLE }.entry(), 2);
+    store.put(&[first.clone(), second.clone()]).unwrap();
+    store.put_judgements(&[judgement(&second, 20)]).unwrap();
+    let part = |entry: &Entry| StoredPart::of(&entry.file.path, 4, "", &entry.pieces[0]);
+    let join = Join { gap_ms: 5, files: 2, shared: 1 };
+    let parts = vec![part(&first), StoredPart { joined: Some(join), ..part(&second) }];
+    store.put_joined(&[&Joined { graded: first.sessions[0].clone(), parts }.into()], &[]).unwrap();
+    first.pieces[0].id()
+}
+
 pub(crate) fn sessions_are_found_by_the_beginning_of_their_ids(store: &mut Store) {
     let samples = [
         Sample { name: "abc1", recorded: "5e55-1", ..SAMPLE },

@@ -275,7 +275,7 @@ impl Case {
             "holdings",
             "sessions",
             "joined",
-            "prints",
+            "fingerprints",
             "rework",
             "grades WHERE session IN (SELECT id FROM sessions)",
             "outcomes WHERE session IN (SELECT id FROM sessions)",

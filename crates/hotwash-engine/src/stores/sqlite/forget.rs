@@ -28,6 +28,8 @@ impl Store {
     pub fn forget(&mut self, ids: &[SessionId]) -> Result<Vec<Archived>> {
         self.write(|transaction| {
             let mut removed = Vec::new();
+            // First: which transcripts a session is in is not known any more once it is gone.
+            let transcripts = transcripts(transaction, ids)?;
             // Answers of which nobody knows yet what they are about may be about these.
             transaction.prepare_cached("DELETE FROM answers WHERE session = ''")?.execute([])?;
             for SessionId(id) in ids {
@@ -35,12 +37,21 @@ impl Store {
                     transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
                 }
             }
-            for (path, version) in transcripts(transaction, ids)? {
+            for (path, version) in transcripts {
                 let which = params![path, version];
                 super::topics::forget(transaction, &path, version)?;
-                // What was asked about a transcript is kept under its first piece, which may be a part of another session.
+                // What was asked about a transcript is kept under its first piece, which may be a part of another session. So
+                // are grades of pieces from before they were joined.
                 for piece in held(transaction, &path, version)? {
-                    transaction.prepare_cached("DELETE FROM answers WHERE session = ?1")?.execute([piece.id().0])?;
+                    for sql in [
+                        "DELETE FROM answers WHERE session = ?1",
+                        "DELETE FROM judgements WHERE session = ?1",
+                        // By their whole keys: there is no index by session alone.
+                        "DELETE FROM grades WHERE origin IN (SELECT id FROM origins) AND session = ?1",
+                        "DELETE FROM outcomes WHERE origin IN (SELECT id FROM origins) AND session = ?1",
+                    ] {
+                        transaction.prepare_cached(sql)?.execute([piece.id().0])?;
+                    }
                 }
                 let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1 AND version = ?2";
                 for entry in transaction.prepare_cached(sql)?.query_map(which, archived)? {
@@ -52,7 +63,7 @@ impl Store {
                     "DELETE FROM outcomes WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM judgements WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
-                    "DELETE FROM prints WHERE number IN (SELECT number FROM sessions WHERE path = ?1 AND version = ?2)",
+                    "DELETE FROM fingerprints WHERE number IN (SELECT number FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM rework WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM sessions WHERE path = ?1 AND version = ?2",
                     "UPDATE files SET sessions = 0, role = 'forgotten', reading = '' WHERE path = ?1 AND version = ?2",

@@ -244,7 +244,7 @@ mod tests {
         let mut store = Store::open_or_make(&folder.path().join("s.db"), rules()).unwrap();
         assert!(store.is_being_made());
         for round in 1..4 {
-            // One who has looked before stays, and is in nobody's way.
+            // One who has looked before stays and is in nobody's way, but is not asked again (see `Store::reader`).
             let (early, path) = (store.reader().unwrap().unwrap(), format!("/t/{round}.jsonl"));
             assert_eq!(early.uncut().unwrap().len(), round - 1);
             store.mark_uncut(&[path]).unwrap();

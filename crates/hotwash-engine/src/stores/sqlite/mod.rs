@@ -85,7 +85,8 @@ impl Store {
     }
 
     /// Another way to read what is in it, for another thread; none if it is in memory. While a store is made, nobody may
-    /// put anything into it as long as somebody reads.
+    /// put anything into it as long as somebody reads, and who has read must not be asked again after that: nothing tells
+    /// it that pages have changed.
     pub fn reader(&self) -> Result<Option<Store>> {
         if self.connection.path().is_none_or(str::is_empty) {
             return Ok(None);

@@ -16,7 +16,7 @@ impl Store {
     pub fn changes_of(&self, ids: &[SessionId]) -> Result<Changes> {
         let _view = self.as_it_is()?;
         self.read(|connection| {
-            let sql = "SELECT repository, from_ms, to_ms FROM prints
+            let sql = "SELECT repository, from_ms, to_ms FROM fingerprints
                        WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
             let mut statement = connection.prepare_cached(sql)?;
             let mut found = Changes::new();
@@ -32,7 +32,7 @@ impl Store {
     /// Where and when any session changed something.
     pub fn all_changes(&self) -> Result<Changes> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT repository, from_ms, to_ms FROM prints")?;
+            let mut statement = connection.prepare_cached("SELECT repository, from_ms, to_ms FROM fingerprints")?;
             let (mut rows, mut found) = (statement.query([])?, Changes::new());
             while let Some(row) = rows.next()? {
                 note(&mut found, row)?;
@@ -45,7 +45,7 @@ impl Store {
     /// fingerprint, which holds as long as one holds on to the store.
     pub fn changed_in(&self, repository: &str, since: Timestamp) -> Result<Vec<(Placed, i64)>> {
         self.read(|connection| {
-            let sql = "SELECT session, from_ms, to_ms, number FROM prints WHERE repository = ?1 AND to_ms >= ?2";
+            let sql = "SELECT session, from_ms, to_ms, number FROM fingerprints WHERE repository = ?1 AND to_ms >= ?2";
             let mut statement = connection.prepare_cached(sql)?;
             let rows = statement.query_map(params![repository, since.0], |row| {
                 let (from, to) = (Timestamp(row.get(1)?), Timestamp(row.get(2)?));
@@ -58,14 +58,14 @@ impl Store {
     /// What a session changed.
     pub fn print(&self, id: &SessionId) -> Result<Fingerprint> {
         self.read(|connection| {
-            let sql = "SELECT print FROM prints WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
+            let sql = "SELECT print FROM fingerprints WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
             connection.prepare_cached(sql)?.query_row([&id.0], fingerprint)
         })
     }
 
     /// What sessions changed.
     pub fn prints(&self) -> Result<Prints<'_>> {
-        let statement = self.connection.prepare_cached("SELECT print FROM prints WHERE number = ?1");
+        let statement = self.connection.prepare_cached("SELECT print FROM fingerprints WHERE number = ?1");
         Ok(Prints { statement: statement.map_err(|error| explain(&self.path, &error))?, path: &self.path })
     }
 }

@@ -248,7 +248,7 @@ fn drop_session(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<boo
 }
 
 /// Drops the fingerprint of a session that is there.
-const DROP_PRINT: &str = "DELETE FROM prints WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
+const DROP_PRINT: &str = "DELETE FROM fingerprints WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
 
 /// Whether a session is kept as one of a transcript in this place.
 fn is_at(transaction: &Transaction<'_>, id: &str, path: &str) -> rusqlite::Result<bool> {
@@ -331,7 +331,7 @@ impl<'t> Tables<'t> {
             )?,
             joined: table("joined (session, parts) VALUES (?1, ?2)")?,
             prints: table(
-                "prints (number, session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "fingerprints (number, session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?,
             apart: transaction
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM grades) OR EXISTS (SELECT 1 FROM outcomes)")?

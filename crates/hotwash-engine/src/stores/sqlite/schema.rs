@@ -208,8 +208,7 @@ pub(super) const STEPS: &[&str] = &[
     -- What the offline judge said of a session when it was put stands in the session's own row: every session has it, and
     -- rows of its own would have to be found by texts again. What is short comes first, so that lists need not pass the
     -- facts. What else was said stays in the tables for it, and so does what was said before this step.
-    CREATE TABLE before AS SELECT rowid AS number, * FROM sessions;
-    DROP TABLE sessions;
+    ALTER TABLE sessions RENAME TO before;
     CREATE TABLE sessions (
         -- For what is kept beside a session: to append by a number costs less than to look for the place of a text.
         number INTEGER PRIMARY KEY,
@@ -247,16 +246,15 @@ pub(super) const STEPS: &[&str] = &[
     );
     INSERT INTO sessions (number, id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms, open,
             summary, facts, progress)
-        SELECT number, id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms, open, summary,
+        SELECT rowid, id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms, open, summary,
             facts, progress
         FROM before;
     DROP TABLE before;
     CREATE INDEX sessions_by_time ON sessions (kind, to_ms DESC, id);
     CREATE INDEX sessions_of_subagents ON sessions (recorded) WHERE kind = 'subagent';
 
-    CREATE TABLE before AS SELECT s.number, p.* FROM prints p JOIN sessions s ON s.id = p.session;
-    DROP TABLE prints;
-    CREATE TABLE prints (
+    -- Under another name than before: an older version that is at it meanwhile must fail, and not number them by itself.
+    CREATE TABLE fingerprints (
         -- The session's.
         number INTEGER PRIMARY KEY,
         session TEXT NOT NULL,
@@ -265,9 +263,10 @@ pub(super) const STEPS: &[&str] = &[
         to_ms INTEGER NOT NULL,
         print BLOB NOT NULL
     );
-    INSERT INTO prints (number, session, repository, from_ms, to_ms, print)
-        SELECT number, session, repository, from_ms, to_ms, print FROM before;
-    DROP TABLE before;
-    CREATE INDEX prints_by_repository ON prints (repository, to_ms);
+    INSERT INTO fingerprints (number, session, repository, from_ms, to_ms, print)
+        SELECT s.number, p.session, p.repository, p.from_ms, p.to_ms, p.print
+        FROM prints p JOIN sessions s ON s.id = p.session;
+    DROP TABLE prints;
+    CREATE INDEX fingerprints_by_repository ON fingerprints (repository, to_ms);
 ",
 ];

@@ -1,7 +1,7 @@
 use super::*;
 use crate::pipeline::{Setup, ingest};
 use crate::sources::claude_code::discover::discover;
-use crate::stores::Query;
+use crate::stores::{Query, Role};
 use crate::stores::suite::{rules, store_suite};
 use hotwash_core::prices;
 use hotwash_core::rubric::Rubric;
@@ -99,22 +99,44 @@ fn what_stands_beside_sessions_is_theirs_when_they_get_their_numbers() {
     let path = folder.path().join("s.db");
     let before = Connection::open(&path).unwrap();
     schema::STEPS[..3].iter().for_each(|step| before.execute_batch(step).unwrap());
-    // Prints in another order than sessions.
+    // Prints in another order than sessions, one of a session that is gone, and a number that nobody has.
     before
         .execute_batch(
-            "INSERT INTO sessions VALUES ('a', '/a', 1, 'main', '', NULL, '', '', '', 1, 2, 0, '', '{}', '{}');
+            "INSERT INTO sessions VALUES ('x', '/x', 1, 'main', '', NULL, '', '', '', 1, 2, 0, '', '{}', '{}');
+             INSERT INTO sessions VALUES ('a', '/a', 1, 'main', '', NULL, '', '', '', 1, 2, 0, '', '{}', '{}');
              INSERT INTO sessions VALUES ('b', '/b', 1, 'main', '', NULL, '', '', '', 3, 4, 0, '', '{}', '{}');
-             INSERT INTO prints VALUES ('b', '/of/b', 3, 4, x'00'), ('a', '/of/a', 1, 2, x'00');
+             DELETE FROM sessions WHERE id = 'x';
+             INSERT INTO prints VALUES ('b', '/of/b', 3, 4, x'00'), ('x', '/of/x', 1, 2, x'00'), ('a', '/of/a', 1, 2, x'00');
              PRAGMA user_version = 3;",
         )
         .unwrap();
-    drop(before);
     let store = Store::open(&path, rules()).unwrap();
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    assert_eq!(store.all_changes().unwrap().into_keys().collect::<Vec<_>>(), ["/of/a", "/of/b"]);
+    // An older version that has the store open would give them other numbers.
+    let late =
+        "INSERT OR IGNORE INTO prints (session, repository, from_ms, to_ms, print) VALUES ('c', '/of/c', 5, 6, x'00')";
+    assert!(before.execute(late, []).is_err());
     for (id, repository, from, to) in [("a", "/of/a", 1, 2), ("b", "/of/b", 3, 4)] {
         let (id, span) = (SessionId(id.into()), (Timestamp(from), Timestamp(to)));
         assert_eq!(store.changes_of(std::slice::from_ref(&id)).unwrap(), [(repository.into(), vec![span])].into());
         let found = store.changed_in(repository, Timestamp(0)).unwrap();
         assert_eq!(found.into_iter().map(|(placed, _)| placed.session).collect::<Vec<_>>(), [id]);
     }
+}
+
+#[test]
+fn what_was_said_of_pieces_is_forgotten_with_the_session_that_they_are_in() {
+    let mut store = Store::in_memory(rules()).unwrap();
+    let id = crate::stores::suite::put_joined_pair(&mut store);
+    let said = |store: &Store| {
+        ["grades", "outcomes", "judgements"].map(|table| {
+            let sql = format!("SELECT count(*) FROM {table}");
+            store.connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap()
+        })
+    };
+    assert_eq!(said(&store), [1, 1, 1]);
+    store.forget(&[id]).unwrap();
+    assert_eq!(said(&store), [0, 0, 0]);
+    assert_eq!(store.roles().unwrap(), [(Role::Forgotten, 2)].into());
 }
