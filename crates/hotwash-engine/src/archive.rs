@@ -107,12 +107,13 @@ impl Archive {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(&to, found) => {
                     return Ok(Form::Link);
                 }
-                Err(_) => {} // another file system, or one without links: copy
+                Err(_) => {} // another file system, one without links, or a file without a name: copy
             }
         }
         replace(&to, |out| {
-            let mut from = File::open(&found.path)?;
-            if rustix::fs::ioctl_ficlone(&*out, &from).is_err() {
+            if rustix::fs::ioctl_ficlone(&*out, file).is_err() {
+                let mut from = file;
+                from.rewind()?;
                 io::copy(&mut from, out)?;
             }
             Ok(())
@@ -122,11 +123,17 @@ impl Archive {
 
     /// Gives a file a second name: the very one that was opened, whatever stands in its place by now.
     fn link(&self, found: &Found, file: &File, name: &str) -> io::Result<()> {
-        match self.open.get().map(|folder| linkat(file, "", folder, name, AtFlags::EMPTY_PATH)) {
-            Some(Ok(())) => Ok(()),
-            // Older systems ask for a privilege, or cannot do it at all.
-            _ => fs::hard_link(&found.path, self.folder.join(name)),
+        if let Some(Ok(())) = self.open.get().map(|folder| linkat(file, "", folder, name, AtFlags::EMPTY_PATH)) {
+            return Ok(());
         }
+        // Older systems ask for a privilege, and none gives a name to what has lost its last one.
+        let to = self.folder.join(name);
+        fs::hard_link(&found.path, &to)?;
+        if fs::metadata(&to)?.ino() == file.metadata()?.ino() {
+            return Ok(());
+        }
+        fs::remove_file(&to)?;
+        Err(io::Error::new(io::ErrorKind::NotFound, "another file has taken its place"))
     }
 
     /// Whether a cold file may be copied in this run, which uses some of what may be.
@@ -350,17 +357,23 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_of_the_file_that_was_opened() {
-        let case = Case::new();
-        case.archive.budget.store(0, Ordering::Relaxed);
-        let found = case.write("one\n", 50);
-        let file = File::open(&found.path).unwrap();
-        fs::rename(&found.path, case.folder.path().join("elsewhere")).unwrap();
-        case.write("two\n", 50);
-        let kept = case.archive.keep(&found, &file, 1, None).unwrap();
-        // By its place, where the system does not link what is open.
-        let by_place = fs::metadata(case.archive.folder.join(&kept.name)).unwrap().ino() != found.inode;
-        assert_eq!((kept.form, case.content(&kept).as_str()), (Form::Link, if by_place { "two\n" } else { "one\n" }));
+    fn what_was_opened_is_kept_whatever_has_taken_its_place() {
+        // Moved away it has a name and can be linked, at least where the system links what is open; replaced it has none.
+        for (is_replaced, day) in [(false, 50), (true, 50), (true, 100)] {
+            let case = Case::new();
+            case.archive.budget.store(0, Ordering::Relaxed);
+            let found = case.write("one\n", day);
+            let mut file = File::open(&found.path).unwrap();
+            file.seek(SeekFrom::End(0)).unwrap();
+            if is_replaced {
+                fs::remove_file(&found.path).unwrap();
+            } else {
+                fs::rename(&found.path, case.folder.path().join("elsewhere")).unwrap();
+            }
+            case.write("other\n", day);
+            let kept = case.archive.keep(&found, &file, 1, None).unwrap();
+            assert_eq!(case.content(&kept), "one\n", "{is_replaced} {day}");
+        }
     }
 
     #[test]
