@@ -367,7 +367,7 @@ fn language(words: &str) -> Option<String> {
     if let Some(language) = by_small_words(words) {
         return Some(language.to_string());
     }
-    let (mut ascii, mut beyond) = (0, 0);
+    let (mut ascii, mut beyond) = (0usize, 0usize);
     for letter in prose().flat_map(str::chars).filter(|c| c.is_alphabetic()) {
         *(if letter.is_ascii() { &mut ascii } else { &mut beyond }) += 1;
     }

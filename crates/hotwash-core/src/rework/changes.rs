@@ -18,6 +18,8 @@ const OPENING: usize = 32;
 
 /// Lines of code are longer than this as a rule, so there is room for those of most files.
 const LINE_BYTES: usize = 24;
+/// And for so many at the most, should a file be something else.
+const MOST_LINES: usize = 4096;
 
 /// The changes of a session so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -105,7 +107,7 @@ impl Lines {
     pub(crate) fn of(change: &Change<'_>) -> Lines {
         let mut lines = Lines { created: change.created.is_some(), ..Lines::default() };
         let Lines { added, removed, touches, .. } = &mut lines;
-        let created = change.created.map_or(0, |content| content.raw().len() / LINE_BYTES);
+        let created = change.created.map_or(0, |content| (content.raw().len() / LINE_BYTES).min(MOST_LINES));
         touches.reserve(change.patch.len() + created);
         for line in change.patch {
             let how = match line.raw().first() {

@@ -14,12 +14,12 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// In the local zone, or in UTC. To find the local one takes a look at all zones that there are, so somebody else does
-    /// that meanwhile; who asks earlier waits for it.
+    /// that meanwhile, for whoever asks later.
     pub(crate) fn new(utc: bool) -> Clock {
         if utc {
             return Clock { zone: TimeZone::UTC.into() };
         }
-        std::thread::spawn(TimeZone::system);
+        let _ = std::thread::Builder::new().spawn(TimeZone::system);
         Clock { zone: OnceLock::new() }
     }
 
