@@ -1,8 +1,8 @@
 use super::*;
 use crate::pipeline::{Setup, ingest};
 use crate::sources::claude_code::discover::discover;
-use crate::stores::{Query, Role};
 use crate::stores::suite::{rules, store_suite};
+use crate::stores::{Query, Role};
 use hotwash_core::prices;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::{SessionId, Timestamp};
