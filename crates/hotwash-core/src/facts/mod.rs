@@ -237,6 +237,7 @@ impl Ledger {
     /// Says that nothing more will come. What only a next event would be held against is let go, and no fact changes.
     pub fn end(&mut self) {
         self.folds.parallel.end();
+        self.folds.verification.end();
     }
 
     /// The facts so far. The ledger is copied for it, because more may come.

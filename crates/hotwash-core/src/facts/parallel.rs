@@ -162,7 +162,7 @@ impl Fold for Parallel {
 impl Parallel {
     /// Lets go of what only a next call would be compared with.
     pub(super) fn end(&mut self) {
-        (self.last, self.now) = (None, None);
+        (self.last, self.now, self.room) = (None, None, String::new());
     }
 
     /// Counts a call with those of its message.

@@ -218,6 +218,11 @@ impl Fold for Verification {
 }
 
 impl Verification {
+    /// Lets go of the room for a next turn.
+    pub(super) fn end(&mut self) {
+        self.room = Recorded::default();
+    }
+
     /// The facts with what the last words claim.
     pub(super) fn closed(&mut self, last: &LastWords<'_>) -> VerificationFacts {
         let mut facts = self.finish();
