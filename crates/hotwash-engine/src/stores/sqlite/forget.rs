@@ -40,17 +40,23 @@ impl Store {
             for (path, version) in transcripts {
                 let which = params![path, version];
                 super::topics::forget(transaction, &path, version)?;
+                let of_path = "SELECT id FROM sessions WHERE path = ?1 AND version = ?2";
+                let mut sessions = transaction.prepare_cached(of_path)?;
+                let mut said_of: BTreeSet<String> =
+                    sessions.query_map(which, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
                 // What was asked about a transcript is kept under its first piece, which may be a part of another session. So
                 // are grades of pieces from before they were joined.
-                for piece in held(transaction, &path, version)? {
+                said_of.extend(held(transaction, &path, version)?.iter().map(|piece| piece.id().0));
+                for id in &said_of {
                     for sql in [
                         "DELETE FROM answers WHERE session = ?1",
                         "DELETE FROM judgements WHERE session = ?1",
+                        "DELETE FROM rework WHERE session = ?1",
                         // By their whole keys: there is no index by session alone.
                         "DELETE FROM grades WHERE origin IN (SELECT id FROM origins) AND session = ?1",
                         "DELETE FROM outcomes WHERE origin IN (SELECT id FROM origins) AND session = ?1",
                     ] {
-                        transaction.prepare_cached(sql)?.execute([piece.id().0])?;
+                        transaction.prepare_cached(sql)?.execute([id])?;
                     }
                 }
                 let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1 AND version = ?2";
@@ -59,12 +65,7 @@ impl Store {
                 }
                 for sql in [
                     "DELETE FROM archive WHERE path = ?1 AND version = ?2",
-                    "DELETE FROM grades WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
-                    "DELETE FROM outcomes WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
-                    "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
-                    "DELETE FROM judgements WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM fingerprints WHERE number IN (SELECT number FROM sessions WHERE path = ?1 AND version = ?2)",
-                    "DELETE FROM rework WHERE session IN (SELECT id FROM sessions WHERE path = ?1 AND version = ?2)",
                     "DELETE FROM sessions WHERE path = ?1 AND version = ?2",
                     "UPDATE files SET sessions = 0, role = 'forgotten', reading = '' WHERE path = ?1 AND version = ?2",
                     "UPDATE holdings SET kind = '', pieces = x'00' WHERE path = ?1 AND version = ?2",

@@ -404,40 +404,40 @@ impl<'t> Tables<'t> {
         version: u32,
         owner: Owner,
     ) -> rusqlite::Result<bool> {
-        if owner == Owner::Open {
-            if self.put_new_session(session, path, version)? == Known::Not {
-                return Ok(true);
-            }
-            if is_held_elsewhere(self.transaction, &session.id, path)? {
+        if self.put_new_session(session, path, version)? == Known::Before {
+            if owner == Owner::Open && is_held_elsewhere(self.transaction, &session.id, path)? {
                 return Ok(false);
             }
+            self.replace_session(session, path, version)?;
         }
-        self.put_session(session, path, version)?;
         Ok(true)
     }
 
     /// Keeps a session with its grade, in the place of what was known of it.
     fn put_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<()> {
-        if self.put_new_session(session, path, version)? == Known::Before {
-            let origins = self.origins(session)?;
-            self.set_apart(&session.id.0, origins)?;
-            let mut statement = self.transaction.prepare_cached(
-                "UPDATE sessions SET path = ?2, version = ?3, kind = ?4, recorded = ?5, agent = ?6, project = ?7,
-                 title = ?8, model = ?9, from_ms = ?10, to_ms = ?11, open = ?12, outcome_origin = ?13, substance = ?14,
-                 intent = ?15, status = ?16, goal = ?17, evidence = ?18, lack = ?19, probability = ?20, outcome = ?21,
-                 grade_origin = ?22, thousandths = ?23, tier = ?24, overall = ?25, readings = ?26, summary = ?27,
-                 facts = ?28, progress = ?29 WHERE id = ?1",
-            )?;
-            with_session(session, path, version, origins, |row| statement.execute(row))?;
-            let sql = "SELECT number FROM sessions WHERE id = ?1";
-            let number = self.transaction.prepare_cached(sql)?.query_row([&session.id.0], |row| row.get(0))?;
-            self.take_back(&session.id, origins)?;
-            self.put_print(session, number, Known::Before)?;
+        match self.put_new_session(session, path, version)? {
+            Known::Before => self.replace_session(session, path, version),
+            Known::Not => Ok(()),
         }
-        Ok(())
     }
 
-    /// The same, unless the session is there.
+    /// The same, for one that is there. It keeps its number.
+    fn replace_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<()> {
+        let origins = self.origins(session)?;
+        self.set_apart(&session.id.0, origins)?;
+        let mut statement = self.transaction.prepare_cached(
+            "UPDATE sessions SET path = ?2, version = ?3, kind = ?4, recorded = ?5, agent = ?6, project = ?7,
+             title = ?8, model = ?9, from_ms = ?10, to_ms = ?11, open = ?12, outcome_origin = ?13, substance = ?14,
+             intent = ?15, status = ?16, goal = ?17, evidence = ?18, lack = ?19, probability = ?20, outcome = ?21,
+             grade_origin = ?22, thousandths = ?23, tier = ?24, overall = ?25, readings = ?26, summary = ?27,
+             facts = ?28, progress = ?29 WHERE id = ?1 RETURNING number",
+        )?;
+        let number = with_session(session, path, version, origins, |row| statement.query_row(row, |row| row.get(0)))?;
+        self.take_back(&session.id, origins)?;
+        self.put_print(session, number, Known::Before)
+    }
+
+    /// Keeps a session that is not there yet.
     fn put_new_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<Known> {
         let origins = self.origins(session)?;
         let known = with_session(session, path, version, origins, |row| self.sessions.put_new(row))?;
