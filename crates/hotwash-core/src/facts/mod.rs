@@ -274,6 +274,11 @@ impl Ledger {
         self.folds.transcript.words()
     }
 
+    /// The same, handed over.
+    pub fn take_words(&mut self) -> Words {
+        self.folds.transcript.take_words()
+    }
+
     /// The agent's last words; raw, for redaction.
     pub fn last_answer(&self) -> Option<String> {
         self.folds.transcript.last_answer()

@@ -45,8 +45,6 @@ pub struct Words {
     pub first_prompt: Option<String>,
     /// What a subagent was told to do: the first words in its transcript.
     pub task: Option<String>,
-    /// The last prompt.
-    pub last_prompt: Option<String>,
 }
 
 /// Who, where and when.
@@ -114,16 +112,12 @@ impl Fold for Transcript {
         let origin = event.origin;
         match &event.kind {
             Kind::Prompt(prompt) => {
-                let words = kept(prompt.words);
                 self.prompts.extend(origin.key);
                 if self.first_prompt.is_none() {
                     self.first_prompt = Some((origin.id, origin.key));
                     self.prompted = origin.at;
-                    self.words.first_prompt = Some(words.to_owned());
+                    self.words.first_prompt = Some(kept(prompt.words).to_owned());
                 }
-                let last = self.words.last_prompt.get_or_insert_default();
-                last.clear();
-                last.push_str(words);
             }
             Kind::PlanApproval(body) if self.first_prompt.is_none() => {
                 self.first_prompt = Some((origin.id, origin.key));
@@ -247,6 +241,11 @@ impl Transcript {
         &self.words
     }
 
+    /// The same, handed over.
+    pub(super) fn take_words(&mut self) -> Words {
+        std::mem::take(&mut self.words)
+    }
+
     /// Lets go of the agent's last words as they were recorded.
     pub(super) fn take_last_recorded(&mut self) -> Option<Recorded> {
         self.last_answer.take()
@@ -295,10 +294,8 @@ mod tests {
     use crate::facts::testing::ledger_of;
 
     #[test]
-    fn the_first_and_the_last_prompt_are_kept() {
+    fn the_first_prompt_is_kept() {
         let ledger = ledger_of("e1 user fix the parser\n e2 user and the printer, too\n e3 user thanks");
-        let words = ledger.words();
-        assert_eq!(words.first_prompt.as_deref(), Some("fix the parser"));
-        assert_eq!(words.last_prompt.as_deref(), Some("thanks"));
+        assert_eq!(ledger.words().first_prompt.as_deref(), Some("fix the parser"));
     }
 }

@@ -154,12 +154,7 @@ struct Joint {
 
 impl Part {
     /// The facts of this piece together with those before it, from the one with this number in the transcript on, if
-    /// they were established.
-    pub fn joint(&self, first: usize) -> Option<&Ledger> {
-        self.joint.as_deref().filter(|joint| joint.first == first).map(|joint| &joint.ledger)
-    }
-
-    /// The same, for who has them handed over.
+    /// they were established; for who has them handed over.
     pub fn joint_mut(&mut self, first: usize) -> Option<&mut Ledger> {
         self.joint.as_deref_mut().filter(|joint| joint.first == first).map(|joint| &mut joint.ledger)
     }
@@ -359,12 +354,6 @@ impl Pieces {
     /// The same, for who has their facts handed over.
     pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut Part> {
         self.ended.iter_mut().chain([&mut self.current])
-    }
-
-    /// Says that nothing more will come, and lets go of what only a next event would need.
-    pub fn end(&mut self) {
-        self.current.end();
-        (self.calls, self.tentative) = (Calls::default(), None);
     }
 
     /// The facts of a transcript that is not cut, or of the last piece.

@@ -1,13 +1,16 @@
 //! What is kept of transcripts that were read: their pieces, and a graded session for each.
 //!
-//! Several transcripts go through it together, one stage after the other: all the code that a session meets on its way is
-//! ten times what the processor's cache of instructions holds, that of one stage mostly fits.
+//! What was noted of a transcript is summed up as soon as it was read (`Read::begin`), while it is in the processor's cache,
+//! and takes little room from there on. The sessions of several transcripts are then judged together, one stage after the
+//! other: all the code that a session meets on its way is ten times what the cache of instructions holds, that of one stage
+//! mostly fits.
 
 use super::Setup;
 use crate::sources::claude_code::read::{Reading, Transcript};
 use crate::sources::claude_code::role;
 use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
-use hotwash_core::facts::{Cited, Facts, Identity, Ledger};
+use hotwash_core::facts::tokens::{Cost, Tokens};
+use hotwash_core::facts::{Cited, Facts, Identity, Ledger, Words};
 use hotwash_core::outcomes::summary::{Summary, Told};
 use hotwash_core::outcomes::{self, Outcome};
 use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts, redact_known, redact_text};
@@ -16,6 +19,7 @@ use hotwash_core::scores::{Grade, offline};
 use hotwash_core::sessions::joining::runs;
 use hotwash_core::sessions::{Key, Part, Piece, Session, SessionId, SessionKind, Timestamp};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A session in which something happened within this time may still be going on.
 const QUIET_MS: i64 = 30 * 60 * 1000;
@@ -37,21 +41,81 @@ pub(super) struct Read {
 impl Read {
     /// What is kept of it.
     pub(super) fn entry(self, setup: &Setup<'_>) -> Option<Entry> {
-        entries(vec![self], setup).pop()
+        entries(vec![self.begin(setup)], setup).pop()
+    }
+
+    /// What is kept of it, still without its sessions, and what those are to be judged by. All else that was noted while
+    /// reading is let go of, as long as the processor's cache has it.
+    pub(super) fn begin(self, setup: &Setup<'_>) -> Begun {
+        let Read { mut file, role: known, is_new, mut transcript } = self;
+        let reading = stored(&transcript.reading);
+        let mut parts: Vec<&mut Part> = transcript.pieces.parts_mut().collect();
+        let finished: Vec<Finished> = parts.iter_mut().map(|part| Finished::of(&mut part.ledger, setup)).collect();
+        if let Some((Finished { facts: last, .. }, part)) = finished.last().zip(parts.last())
+            && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
+            && is_fresh(&part.ledger.identity(), setup)
+        {
+            // The agent may be at it (see `Draft::new`): it is looked at again once it is quiet.
+            file.decoder = STILL_RUNNING;
+        }
+        let role = known.unwrap_or_else(|| {
+            let pieces: Vec<(&Part, &Facts)> =
+                parts.iter().map(|part| &**part).zip(finished.iter().map(|finished| &*finished.facts)).collect();
+            role(file.path.as_ref(), &transcript.reading, &pieces)
+        });
+        let (mut keys, mut pieces, mut drafts) = (Vec::new(), Vec::new(), Vec::new());
+        if let Some(kind) = role.session() {
+            let mut lived = Vec::new();
+            for (n, (part, finished)) in
+                parts.iter().zip(finished).enumerate().filter(|(_, (part, _))| part.has_lived())
+            {
+                keys.extend(part.ledger.keys());
+                pieces.push(part.piece());
+                lived.push((n, finished));
+            }
+            keys.sort_unstable();
+            keys.dedup();
+            let joined = if kind == SessionKind::Main { within(&file, &mut parts, &pieces, setup) } else { Vec::new() };
+            // Pieces that nobody knows yet are put together at once. They are hardly ever parted again.
+            let is_joined = |at: usize| joined.iter().any(|run| (run.first..=run.last).contains(&at));
+            for (at, (n, finished)) in lived.into_iter().enumerate().filter(|(at, _)| !(is_new && is_joined(*at))) {
+                let next = pieces.get(at + 1);
+                drafts.push((Draft::new(kind, &pieces[at], next, &mut parts[n].ledger, finished, setup), None));
+            }
+            for Within { first, last, finished, parts: of_run } in joined {
+                let Some(ledger) = parts[last].joint_mut(first) else { continue };
+                let next = pieces.get(last + 1);
+                drafts.push((Draft::new(kind, &pieces[first], next, ledger, finished, setup), Some(of_run)));
+            }
+        }
+        let entry = Entry { file, role, is_new, reading, keys, pieces, sessions: Vec::new(), joined: Vec::new() };
+        Begun { entry, drafts }
+    }
+}
+
+/// What is kept of a transcript, but for the sessions.
+pub(super) struct Begun {
+    entry: Entry,
+    /// Those, each with its pieces where it is made of several.
+    drafts: Vec<(Draft, Option<Vec<StoredPart>>)>,
+}
+
+impl Begun {
+    /// Where the transcript is.
+    pub(super) fn path(&self) -> &str {
+        &self.entry.file.path
     }
 }
 
 /// What is kept of transcripts, in their order.
-pub(super) fn entries(mut read: Vec<Read>, setup: &Setup<'_>) -> Vec<Entry> {
-    let finish = |part: &mut Part| Finished::of(&mut part.ledger, setup);
-    let finished: Vec<Vec<Finished>> =
-        read.iter_mut().map(|read| read.transcript.pieces.parts_mut().map(finish).collect()).collect();
-    let (mut entries, mut drafts, mut places) = (Vec::with_capacity(read.len()), Vec::new(), Vec::new());
-    for (at, (read, finished)) in read.iter_mut().zip(finished).enumerate() {
-        entries.push(begun(read, finished, setup, |draft, joined| {
+pub(super) fn entries(begun: Vec<Begun>, setup: &Setup<'_>) -> Vec<Entry> {
+    let (mut entries, mut drafts, mut places) = (Vec::with_capacity(begun.len()), Vec::new(), Vec::new());
+    for (at, begun) in begun.into_iter().enumerate() {
+        entries.push(begun.entry);
+        for (draft, joined) in begun.drafts {
             drafts.push(draft);
             places.push((at, joined));
-        }));
+        }
     }
     for ((at, joined), graded) in places.into_iter().zip(graded(drafts, setup)) {
         match joined {
@@ -60,57 +124,6 @@ pub(super) fn entries(mut read: Vec<Read>, setup: &Setup<'_>) -> Vec<Entry> {
         }
     }
     entries
-}
-
-/// What is kept of a transcript, still without its sessions. Each of those is handed to `draft`, with its pieces where it
-/// is made of several.
-fn begun<'t>(
-    read: &'t mut Read,
-    finished: Vec<Finished>,
-    setup: &Setup<'_>,
-    mut draft: impl FnMut(Draft<'t>, Option<Vec<StoredPart>>),
-) -> Entry {
-    let Read { file, role: known, is_new, transcript } = read;
-    let (mut file, is_new) = (std::mem::take(file), *is_new);
-    let reading = stored(&transcript.reading);
-    let mut parts: Vec<&mut Part> = transcript.pieces.parts_mut().collect();
-    if let Some((Finished { facts: last, .. }, part)) = finished.last().zip(parts.last())
-        && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
-        && is_fresh(&part.ledger.identity(), setup)
-    {
-        // The agent may be at it (see `Draft::new`): it is looked at again once it is quiet.
-        file.decoder = STILL_RUNNING;
-    }
-    let role = known.unwrap_or_else(|| {
-        let pieces: Vec<(&Part, &Facts)> =
-            parts.iter().map(|part| &**part).zip(finished.iter().map(|finished| &*finished.facts)).collect();
-        role(file.path.as_ref(), &transcript.reading, &pieces)
-    });
-    let (mut keys, mut pieces) = (Vec::new(), Vec::new());
-    if let Some(kind) = role.session() {
-        let mut lived = Vec::new();
-        for (n, (part, finished)) in parts.iter().zip(finished).enumerate().filter(|(_, (part, _))| part.has_lived()) {
-            keys.extend(part.ledger.keys());
-            pieces.push(part.piece());
-            lived.push((n, finished));
-        }
-        keys.sort_unstable();
-        keys.dedup();
-        let joined = if kind == SessionKind::Main { within(&file, &mut parts, &pieces, setup) } else { Vec::new() };
-        let parts: Vec<&'t Part> = parts.into_iter().map(|part| &*part).collect();
-        // Pieces that nobody knows yet are put together at once. They are hardly ever parted again.
-        let is_joined = |at: usize| joined.iter().any(|run| (run.first..=run.last).contains(&at));
-        for (at, (n, finished)) in lived.into_iter().enumerate().filter(|(at, _)| !(is_new && is_joined(*at))) {
-            let next = pieces.get(at + 1);
-            draft(Draft::new(kind, &pieces[at], next, &parts[n].ledger, finished, setup), None);
-        }
-        for Within { first, last, finished, parts: of_run } in joined {
-            let Some(ledger) = parts[last].joint(first) else { continue };
-            let next = pieces.get(last + 1);
-            draft(Draft::new(kind, &pieces[first], next, ledger, finished, setup), Some(of_run));
-        }
-    }
-    Entry { file, role, is_new, reading, keys, pieces, sessions: Vec::new(), joined: Vec::new() }
 }
 
 /// A session that pieces of one transcript make up, as if there were no others in their folder.
@@ -161,71 +174,88 @@ impl Finished {
 }
 
 /// A session that is yet to be judged.
-pub(super) struct Draft<'t> {
+pub(super) struct Draft {
     kind: SessionKind,
     first: Key,
+    recorded: String,
+    agent: Option<String>,
+    project: Redacted<String>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
     open: bool,
-    ledger: &'t Ledger,
     facts: Box<Facts>,
+    progress: BTreeMap<String, (Tokens, Cost)>,
+    print: Fingerprint,
+    /// Raw, like those below.
+    title: Option<String>,
+    /// What was asked for at first.
+    asked: Option<String>,
     answer: Option<String>,
 }
 
-impl<'t> Draft<'t> {
+impl Draft {
     /// The session that begins with a piece, from the facts of that piece and of those that were joined to it. `next` is
     /// the piece that follows in the same transcript: how it opens is the last word on this one.
     pub(super) fn new(
         kind: SessionKind,
         first: &Piece,
         next: Option<&Piece>,
-        ledger: &'t Ledger,
+        ledger: &mut Ledger,
         finished: Finished,
         setup: &Setup<'_>,
-    ) -> Draft<'t> {
+    ) -> Draft {
         let Finished { mut facts, answer } = finished;
+        let Words { title, first_prompt, task } = ledger.take_words();
+        let identity = ledger.identity();
         facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
-        if is_fresh(&ledger.identity(), setup) {
+        if is_fresh(&identity, setup) {
             // A call without a result, or a result without an answer, is no end yet.
             facts.ending.ended_on_open_calls = Cited::default();
             facts.ending.ended_without_answer = Cited::default();
         }
-        Draft { kind, first: first.first, open: next.is_none(), ledger, facts, answer }
+        Draft {
+            kind,
+            first: first.first,
+            recorded: identity.session.unwrap_or_default().to_owned(),
+            agent: identity.agent.map(str::to_owned),
+            project: redact_known(identity.cwd.unwrap_or_default(), setup.rules),
+            from: identity.from,
+            to: identity.to,
+            open: next.is_none(),
+            facts,
+            progress: ledger.subagents(setup.prices),
+            print: match kind {
+                SessionKind::Main => ledger.fingerprint(),
+                // What a subagent added and removed counts for nothing by itself.
+                SessionKind::Subagent => Fingerprint::default(),
+            },
+            title,
+            asked: first_prompt.or(task),
+            answer,
+        }
     }
 
     /// Its words, redacted.
     fn words<'d>(&'d self, rules: &Rules) -> RedactedWords<'d> {
-        let words = self.ledger.words();
         let redacted = |words: &'d String| redact_text(words, rules);
         RedactedWords {
-            title: words.title.as_ref().map(redacted),
-            asked: words.first_prompt.as_ref().or(words.task.as_ref()).map(redacted),
+            title: self.title.as_ref().map(redacted),
+            asked: self.asked.as_ref().map(redacted),
             answer: self.answer.as_ref().map(redacted),
         }
     }
 
-    fn into_session(self, title: Redacted<String>, summary: Redacted<String>, setup: &Setup<'_>) -> Session {
-        let identity = self.ledger.identity();
-        Session {
-            id: SessionId::of(self.first),
-            kind: self.kind,
-            recorded: identity.session.unwrap_or_default().to_owned(),
-            agent: identity.agent.map(str::to_owned),
-            project: redact_known(identity.cwd.unwrap_or_default(), setup.rules),
-            title,
-            summary,
-            from: identity.from,
-            to: identity.to,
-            open: self.open,
-            facts: redact_facts(*self.facts, setup.rules),
-            progress: self.ledger.subagents(setup.prices),
-        }
-    }
-
-    /// The lines that it added and removed. Those of a subagent count for nothing by themselves.
-    fn print(&self) -> Fingerprint {
-        match self.kind {
-            SessionKind::Main => self.ledger.fingerprint(),
-            SessionKind::Subagent => Fingerprint::default(),
-        }
+    /// The session, and what it did to its repository.
+    fn into_session(
+        self,
+        title: Redacted<String>,
+        summary: Redacted<String>,
+        setup: &Setup<'_>,
+    ) -> (Session, Fingerprint) {
+        let Draft { kind, first, recorded, agent, project, from, to, open, facts, progress, print, .. } = self;
+        let id = SessionId::of(first);
+        let facts = redact_facts(*facts, setup.rules);
+        (Session { id, kind, recorded, agent, project, title, summary, from, to, open, facts, progress }, print)
     }
 }
 
@@ -254,7 +284,7 @@ impl RedactedWords<'_> {
 }
 
 /// Sessions with what the offline judge says of them.
-pub(super) fn graded(drafts: Vec<Draft<'_>>, setup: &Setup<'_>) -> Vec<Graded> {
+pub(super) fn graded(drafts: Vec<Draft>, setup: &Setup<'_>) -> Vec<Graded> {
     let outcomes: Vec<Outcome> = drafts.iter().map(|draft| outcomes::offline(&draft.facts)).collect();
     let words: Vec<RedactedWords<'_>> = drafts.iter().map(|draft| draft.words(setup.rules)).collect();
     let summaries: Vec<_> = words
@@ -262,18 +292,20 @@ pub(super) fn graded(drafts: Vec<Draft<'_>>, setup: &Setup<'_>) -> Vec<Graded> {
         .zip(drafts.iter().zip(&outcomes))
         .map(|(words, (draft, outcome))| words.summary(&draft.facts, outcome, setup.rules))
         .collect();
-    let prints: Vec<Fingerprint> = drafts.iter().map(Draft::print).collect();
-    let sessions: Vec<Session> = drafts
+    let sessions: Vec<(Session, Fingerprint)> = drafts
         .into_iter()
         .zip(summaries)
         .map(|(draft, (title, summary))| draft.into_session(title, summary, setup))
         .collect();
     // Redaction changes no fact that the outcome goes by.
     let judge = offline::Judge::new(setup.rubric);
-    let grades: Vec<Grade> =
-        sessions.iter().zip(&outcomes).map(|(session, outcome)| judge.grade(session.facts.get(), outcome)).collect();
-    let of_each = sessions.into_iter().zip(grades).zip(outcomes).zip(prints);
-    of_each.map(|(((session, grade), outcome), print)| Graded { session, grade, outcome, print }).collect()
+    let grades: Vec<Grade> = sessions
+        .iter()
+        .zip(&outcomes)
+        .map(|((session, _), outcome)| judge.grade(session.facts.get(), outcome))
+        .collect();
+    let of_each = sessions.into_iter().zip(grades).zip(outcomes);
+    of_each.map(|(((session, print), grade), outcome)| Graded { session, grade, outcome, print }).collect()
 }
 
 /// Whether something happened so lately that the agent may still be at it.

@@ -19,7 +19,7 @@ use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::stores::{Archived, Disk, FileState, Holder, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError};
-use entry::{Read, entries};
+use entry::{Begun, Read, entries};
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
 use hotwash_core::redaction::Rules;
@@ -572,15 +572,15 @@ impl Limits {
 #[derive(Default)]
 struct Group<'j> {
     done: Vec<(&'j Job<'j>, io::Result<Done>)>,
-    read: Vec<Read>,
+    begun: Vec<Begun>,
     bytes: u64,
 }
 
 impl<'j> Group<'j> {
-    fn add(&mut self, job: &'j Job<'j>, result: io::Result<(Done, Read)>) {
+    fn add(&mut self, job: &'j Job<'j>, result: io::Result<(Done, Begun)>) {
         self.bytes += job.found.size;
-        let result = result.map(|(done, read)| {
-            self.read.push(read);
+        let result = result.map(|(done, begun)| {
+            self.begun.push(begun);
             done
         });
         self.done.push((job, result));
@@ -593,8 +593,8 @@ impl<'j> Group<'j> {
     /// What came of each, and the rows of those that could be read. They are made here and not by the writer, who has the
     /// most to do.
     fn finish(&mut self, setup: &Setup<'_>) -> (Vec<(&'j Job<'j>, io::Result<Done>)>, Vec<Rows>) {
-        let Group { done, read, .. } = std::mem::take(self);
-        (done, Rows::of_all(entries(read, setup)))
+        let Group { done, begun, .. } = std::mem::take(self);
+        (done, Rows::of_all(entries(begun, setup)))
     }
 }
 
@@ -611,7 +611,7 @@ impl Job<'_> {
         Job { found, before, archived: None, topics: Arc::default() }
     }
 
-    fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<(Done, Read)> {
+    fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<(Done, Begun)> {
         let mut input = open_to_look(&self.found.path)?;
         let before = self.before.as_ref();
         let grown = before.is_some_and(|before| before.offset > 0 && still_begins_so(&input, before));
@@ -633,10 +633,8 @@ impl Job<'_> {
             }
         })?;
 
-        // It waits for others that are graded together with it.
-        transcript.end();
-
         let rewritten = before.is_some_and(|before| before.offset > 0 && !grown);
+        let version = before.map_or(FIRST_VERSION, |before| before.version + u32::from(rewritten));
         let file = FileState {
             path: self.found.path.to_string_lossy().into_owned(),
             inode: self.found.inode,
@@ -645,20 +643,20 @@ impl Job<'_> {
             offset: transcript.offset,
             tail: tail_of_read(&input, transcript.offset, window.end())?,
             decoder: agent.decoder(),
-            version: before.map_or(FIRST_VERSION, |before| before.version + u32::from(rewritten)),
+            version,
         };
+        let reading = transcript.reading.since(&read_before);
+        let begun = Read { file, role: None, is_new: before.is_none(), transcript }.begin(setup);
         let archived = setup.archive.map(|archive| {
-            let kept = self.keep(archive, &input, file.version, grown);
+            let kept = self.keep(archive, &input, version, grown);
             if let Some(state) = &state {
                 // Without it the transcript is read as a whole when it grows: slower, and as right.
-                let _ = archive.keep_state(&file.path, file.version, state);
+                let _ = archive.keep_state(begun.path(), version, state);
             }
             kept
         });
-        let reading = transcript.reading.since(&read_before);
         let bytes = self.found.size.saturating_sub(from);
-        let read = Read { file, role: None, is_new: before.is_none(), transcript };
-        Ok((Done { reading, archived, bytes, grown: resumes }, read))
+        Ok((Done { reading, archived, bytes, grown: resumes }, begun))
     }
 
     fn keep(&self, archive: &Archive, input: &File, version: u32, grown: bool) -> io::Result<Archived> {

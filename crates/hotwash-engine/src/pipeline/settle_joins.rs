@@ -144,6 +144,6 @@ fn replay(
     let finished = Finished::of(whole.ledger_mut(), setup);
     let last = &pieces[pieces.len() - 1];
     let next = last.holding.pieces.iter().skip_while(|piece| *piece != last.piece).nth(1);
-    let draft = Draft::new(SessionKind::Main, pieces[0].piece, next, whole.ledger(), finished, setup);
+    let draft = Draft::new(SessionKind::Main, pieces[0].piece, next, whole.ledger_mut(), finished, setup);
     Ok(graded(vec![draft], setup).pop().map(|graded| (graded, parts)))
 }

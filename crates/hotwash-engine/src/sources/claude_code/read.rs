@@ -202,12 +202,6 @@ impl Transcript {
         batch.tell(reading, seen, &mut |event| pieces.event(event, &**topics));
     }
 
-    /// Says that nothing more will be read, and lets go of what only a next line would need.
-    pub fn end(&mut self) {
-        self.pieces.end();
-        self.seen = KeySet::default();
-    }
-
     /// Reads on to the end. `unfinished` is shown the state before a last line without a newline, which may yet grow.
     ///
     /// `window` is working memory that may be used again for the next transcript.
