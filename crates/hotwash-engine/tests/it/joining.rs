@@ -43,6 +43,28 @@ fn prism_a_commit_ends_a_session_and_the_next_one_rejoins_where_it_goes_on() {
     }
 }
 
+/// Whether a piece goes on with what came before shows only at its end.
+#[test]
+fn prism_a_piece_that_turns_elsewhere_at_first_rejoins_if_it_comes_back() {
+    let (same, other) = (["1.rs", "2.rs", "3.rs"], ["x.rs", "y.rs", "z.rs"]);
+    let told = |files: &[&str]| {
+        let edits = |talk: Talk, name: &str, files: &[&str]| {
+            let of = |talk, (at, file): (usize, &&str)| turn(talk, &format!("{name}{at}"), file);
+            commit(files.iter().enumerate().fold(talk, of), name)
+        };
+        let talk = edits(edits(Talk::new("s1"), "a", &same), "b", files);
+        let case = Case::with(&[("p/a.jsonl", edits(talk, "c", &["1.rs"]).text())]);
+        case.ingest();
+        let [row] = &case.sessions()[..] else { panic!("not one session of {files:?}") };
+        let joined: Vec<bool> = parts(&case, row).iter().map(|part| part.joined.is_some()).collect();
+        let facts = row.session.facts.get();
+        (joined, facts.prompts.turns, facts.edits.edit_calls_ok.count(), facts.edits.files_edited)
+    };
+    let expected = (vec![false, true, true], 10, 10, 6);
+    assert_eq!(told(&[same, other].concat()), expected);
+    assert_eq!(told(&[other, same].concat()), expected);
+}
+
 #[test]
 fn prism_a_clear_begins_a_transcript_that_rejoins_and_is_graded_as_one() {
     let first = turn(Talk::new("s1"), "a", "soil.rs");
