@@ -23,7 +23,7 @@ use std::fmt;
 const FILES_DECIDE: usize = 2;
 
 /// With so many more files in common a piece would have to be joined, or it is no longer expected to be.
-const FILES_TURN_IT: usize = 1;
+const FILES_TURN_IT: usize = 2;
 
 /// Why a piece begins where it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
