@@ -90,12 +90,12 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "comparing with constants takes few instructions, a call many")]
     pub(crate) fn pass(&mut self, bytes: &[u8]) -> bool {
-        match self.rest.strip_prefix(bytes) {
-            Some(rest) => {
+        match self.rest.split_at_checked(bytes.len()) {
+            Some((next, rest)) if next == bytes => {
                 self.rest = rest;
                 true
             }
-            None => false,
+            _ => false,
         }
     }
 
