@@ -230,6 +230,19 @@ impl<'a> Cursor<'a> {
         if self.plain::<LENGTH>().is_some() { Ok(()) } else { self.skip_any() }
     }
 
+    /// Skips a value, which most often is a string of less than two chunks.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
+    pub(crate) fn skip_short(&mut self) -> Result<()> {
+        if self.short_string() { Ok(()) } else { self.skip_any() }
+    }
+
+    /// Skips a value, which most often is a short number.
+    #[inline]
+    pub(crate) fn skip_number(&mut self) -> Result<()> {
+        if self.short_number().is_some() { Ok(()) } else { self.skip_any() }
+    }
+
     /// Whether the value is `true`.
     #[inline]
     pub(crate) fn is_true(&mut self) -> Result<bool> {
@@ -470,6 +483,21 @@ impl<'a> Cursor<'a> {
         }
         self.advance(length + 2);
         Some(&chunk[..length])
+    }
+
+    /// Passes over a string of less than two chunks in which nothing is escaped. Does not move if there is something else.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the work")]
+    fn short_string(&mut self) -> bool {
+        let Some([b'"', inside @ ..]) = self.rest.first_chunk::<{ 2 * CHUNK + 1 }>() else { return false };
+        let (chunks, _) = inside.as_chunks();
+        let marks = marks_of(&chunks[0]) | marks_of(&chunks[1]) << CHUNK;
+        let length = marks.trailing_zeros() as usize;
+        if inside.get(length) != Some(&b'"') {
+            return false;
+        }
+        self.advance(length + 2);
+        true
     }
 
     /// A string of this length in which nothing is escaped. Does not move if there is something else.

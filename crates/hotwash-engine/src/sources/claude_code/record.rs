@@ -157,7 +157,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
         progress(cursor, record.progress.insert(Progress::default()))?;
         for key in [br#","toolUseID":"#.as_slice(), br#","parentToolUseID":"#, br#","toolUseID":"#] {
             if cursor.pass(key) {
-                cursor.skip_of::<TOOL_USE_ID>()?;
+                cursor.skip_short()?;
             }
         }
     }
@@ -165,7 +165,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
         message(cursor, &mut record.message)?;
     }
     if cursor.pass(br#","requestId":"#) {
-        cursor.skip_of::<MESSAGE_ID>()?;
+        cursor.skip_short()?;
         if cursor.pass(br#","type":"#) {
             cursor.text(&mut record.kind)?;
         }
@@ -257,37 +257,53 @@ fn compact_trigger<'a>(cursor: &mut Cursor<'a>, trigger: &mut Text<'a>) -> Resul
 #[inline(never)]
 fn message<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
     *message = Message::default();
+    let said = &mut message.content;
+    message_parts(cursor, &mut message.head, |cursor| content(cursor, said))
+}
+
+/// Reads a message, whatever is made of its content.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "what is made of it is known where it is called")]
+fn message_parts<'a>(
+    cursor: &mut Cursor<'a>,
+    head: &mut Head<'a>,
+    mut content: impl FnMut(&mut Cursor<'a>) -> Result<()>,
+) -> Result<()> {
     if cursor.enter(br#"{"role":"user","content":"#) {
-        content(cursor, &mut message.content)?;
-        return cursor.more_pairs(|cursor, key| message_pair(cursor, key, message));
+        content(cursor)?;
+    } else if cursor.enter(br#"{"model":"#) {
+        cursor.text(&mut head.model)?;
+        if cursor.pass(br#","id":"#) {
+            cursor.text_of::<MESSAGE_ID>(&mut head.id)?;
+        }
+        if cursor.pass(br#","type":"message","role":"assistant","content":"#) {
+            content(cursor)?;
+        }
+        if cursor.pass(br#","stop_reason":"#) && !cursor.pass(b"null") {
+            cursor.skip()?;
+        }
+        cursor.pass(br#","stop_sequence":null"#);
+        if cursor.pass(br#","usage":"#) {
+            usage(cursor, &mut head.usage)?;
+        }
+    } else {
+        return cursor.object_or_skip(|cursor, key| message_pair(cursor, key, head, &mut content));
     }
-    if !cursor.enter(br#"{"model":"#) {
-        return cursor.object_or_skip(|cursor, key| message_pair(cursor, key, message));
-    }
-    cursor.text(&mut message.head.model)?;
-    if cursor.pass(br#","id":"#) {
-        cursor.text_of::<MESSAGE_ID>(&mut message.head.id)?;
-    }
-    if cursor.pass(br#","type":"message","role":"assistant","content":"#) {
-        content(cursor, &mut message.content)?;
-    }
-    if cursor.pass(br#","stop_reason":"#) {
-        cursor.skip()?;
-    }
-    cursor.pass(br#","stop_sequence":null"#);
-    if cursor.pass(br#","usage":"#) {
-        usage(cursor, &mut message.head.usage)?;
-    }
-    cursor.more_pairs(|cursor, key| message_pair(cursor, key, message))
+    cursor.more_pairs(|cursor, key| message_pair(cursor, key, head, &mut content))
 }
 
 #[inline(never)]
-fn message_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], message: &mut Message<'a>) -> Result<()> {
+fn message_pair<'a>(
+    cursor: &mut Cursor<'a>,
+    key: &[u8],
+    head: &mut Head<'a>,
+    content: &mut impl FnMut(&mut Cursor<'a>) -> Result<()>,
+) -> Result<()> {
     let text = match key.len() {
-        2 if key == b"id" => &mut message.head.id,
-        5 if key == b"model" => &mut message.head.model,
-        5 if key == b"usage" => return usage(cursor, &mut message.head.usage),
-        7 if key == b"content" => return content(cursor, &mut message.content),
+        2 if key == b"id" => &mut head.id,
+        5 if key == b"model" => &mut head.model,
+        5 if key == b"usage" => return usage(cursor, &mut head.usage),
+        7 if key == b"content" => return content(cursor),
         _ => return cursor.skip(),
     };
     cursor.text(text)
@@ -575,14 +591,32 @@ fn attachment<'a>(cursor: &mut Cursor<'a>, attachment: &mut Attachment<'a>) -> R
 
 #[inline(never)]
 fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<()> {
-    if !cursor.enter(br#"{"type":"#) {
-        return cursor.object_or_skip(|cursor, key| progress_pair(cursor, key, progress));
-    }
-    cursor.text(&mut progress.kind)?;
-    for key in [br#","hookEvent":"#.as_slice(), br#","hookName":"#, br#","command":"#] {
-        if cursor.pass(key) {
+    if cursor.enter(br#"{"type":"#) {
+        cursor.text(&mut progress.kind)?;
+        // Of a hook, then of a command.
+        for key in [br#","hookEvent":"#.as_slice(), br#","hookName":"#, br#","command":"#] {
+            if cursor.pass(key) {
+                cursor.skip_short()?;
+            }
+        }
+        if cursor.pass(br#","output":"#) {
             cursor.skip()?;
         }
+        if cursor.pass(br#","fullOutput":"#) {
+            cursor.skip()?;
+        }
+        for key in [br#","elapsedTimeSeconds":"#.as_slice(), br#","totalLines":"#, br#","totalBytes":"#] {
+            if cursor.pass(key) {
+                cursor.skip_number()?;
+            }
+        }
+    } else if cursor.enter(br#"{"message":"#) {
+        subagent_message(cursor, progress)?;
+        if cursor.pass(br#","normalizedMessages":"#) && !cursor.pass(b"[]") {
+            cursor.skip()?;
+        }
+    } else {
+        return cursor.object_or_skip(|cursor, key| progress_pair(cursor, key, progress));
     }
     cursor.more_pairs(|cursor, key| progress_pair(cursor, key, progress))
 }
@@ -590,33 +624,45 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
 #[inline(never)]
 fn progress_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], progress: &mut Progress<'a>) -> Result<()> {
     match key.len() {
-        4 if key == b"type" => cursor.text(&mut progress.kind)?,
-        7 if key == b"agentId" => cursor.text(&mut progress.agent)?,
-        7 if key == b"message" => {
-            (progress.message_kind, progress.message) = Default::default();
-            cursor.object_or_skip(|cursor, key| {
-                match key.len() {
-                    4 if key == b"type" => cursor.text(&mut progress.message_kind)?,
-                    7 if key == b"message" => message_head(cursor, &mut progress.message)?,
-                    _ => cursor.skip()?,
-                }
-                Ok(())
-            })?;
-        }
-        _ => cursor.skip()?,
+        4 if key == b"type" => cursor.text(&mut progress.kind),
+        7 if key == b"agentId" => cursor.text(&mut progress.agent),
+        7 if key == b"message" => subagent_message(cursor, progress),
+        _ => cursor.skip(),
     }
-    Ok(())
 }
 
-fn message_head<'a>(cursor: &mut Cursor<'a>, message: &mut Head<'a>) -> Result<()> {
-    *message = Head::default();
-    cursor.object_or_skip(|cursor, key| {
-        let text = match key.len() {
-            2 if key == b"id" => &mut message.id,
-            5 if key == b"model" => &mut message.model,
-            5 if key == b"usage" => return usage(cursor, &mut message.usage),
-            _ => return cursor.skip(),
-        };
-        cursor.text(text)
-    })
+#[inline(never)]
+fn subagent_message<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<()> {
+    (progress.message_kind, progress.message) = Default::default();
+    let mut pair = |cursor: &mut Cursor<'a>, key: &[u8]| match key.len() {
+        4 if key == b"type" => cursor.text(&mut progress.message_kind),
+        7 if key == b"message" => message_head(cursor, &mut progress.message),
+        _ => cursor.skip(),
+    };
+    if !cursor.enter(br#"{"type":"#) {
+        return cursor.object_or_skip(pair);
+    }
+    pair(cursor, b"type")?;
+    if cursor.pass(br#","timestamp":"#) {
+        cursor.skip_of::<TIMESTAMP>()?;
+    }
+    if cursor.pass(br#","message":"#) {
+        pair(cursor, b"message")?;
+    }
+    if cursor.pass(br#","requestId":"#) {
+        cursor.skip_short()?;
+    }
+    if cursor.pass(br#","uuid":"#) {
+        cursor.skip_of::<UUID>()?;
+    }
+    if cursor.pass(br#","timestamp":"#) {
+        cursor.skip_of::<TIMESTAMP>()?;
+    }
+    cursor.more_pairs(pair)
+}
+
+#[inline(never)]
+fn message_head<'a>(cursor: &mut Cursor<'a>, head: &mut Head<'a>) -> Result<()> {
+    *head = Head::default();
+    message_parts(cursor, head, Cursor::skip)
 }
