@@ -530,50 +530,116 @@ pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Resul
     Ok(())
 }
 
+/// The results of commands, reading and editing, in this order, begin as most of theirs do.
 #[inline(never)]
 fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
-    cursor.object_or_skip(|cursor, key| {
-        match key.len() {
-            8 if key == b"filePath" => cursor.text(&mut result.path)?,
-            4 if key == b"type" => cursor.text(&mut result.kind)?,
-            7 if key == b"content" => result.content = text_if(cursor)?,
-            7 if key == b"agentId" => cursor.text(&mut result.agent)?,
-            15 if key == b"structuredPatch" => {
-                result.patch.clear();
-                result.patch.reserve(PATCH);
-                cursor.array_or_skip(|cursor| {
-                    let earlier = result.patch.len();
-                    cursor.object_or_skip(|cursor, key| match key.len() {
-                        5 if key == b"lines" => {
-                            result.patch.truncate(earlier);
-                            cursor.array_or_skip(|cursor| {
-                                result.patch.push(Text::default());
-                                if let Some(line) = result.patch.last_mut()
-                                    && !cursor.text_if(line)?
-                                {
-                                    result.patch.pop();
-                                }
-                                Ok(())
-                            })
-                        }
-                        _ => cursor.skip(),
-                    })
-                })?;
+    if cursor.enter(br#"{"stdout":"#) {
+        cursor.skip()?;
+        if cursor.pass(br#","stderr":"#) {
+            cursor.skip()?;
+        }
+        cursor.pass(br#","interrupted":false"#);
+        cursor.pass(br#","isImage":false"#);
+        cursor.pass(br#","noOutputExpected":false"#);
+    } else if cursor.enter(br#"{"type":"#) {
+        cursor.text(&mut result.kind)?;
+        if cursor.pass(br#","file":"#) {
+            result.lines_read = lines_read(cursor)?;
+        }
+    } else if cursor.enter(br#"{"filePath":"#) {
+        cursor.text(&mut result.path)?;
+        for key in [br#","oldString":"#.as_slice(), br#","newString":"#, br#","originalFile":"#] {
+            if cursor.pass(key) {
+                cursor.skip()?;
             }
-            4 if key == b"file" => {
-                result.lines_read = None;
-                cursor.object_or_skip(|cursor, key| {
-                    match key.len() {
-                        8 if key == b"numLines" => result.lines_read = cursor.count_if()?,
-                        _ => cursor.skip()?,
+        }
+        if cursor.pass(br#","structuredPatch":"#) {
+            patch(cursor, &mut result.patch)?;
+        }
+    } else {
+        return cursor.object_or_skip(|cursor, key| tool_use_result_pair(cursor, key, result));
+    }
+    cursor.more_pairs(|cursor, key| tool_use_result_pair(cursor, key, result))
+}
+
+#[inline(never)]
+fn tool_use_result_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], result: &mut ToolUseResult<'a>) -> Result<()> {
+    match key.len() {
+        8 if key == b"filePath" => cursor.text(&mut result.path)?,
+        4 if key == b"type" => cursor.text(&mut result.kind)?,
+        7 if key == b"content" => result.content = text_if(cursor)?,
+        7 if key == b"agentId" => cursor.text(&mut result.agent)?,
+        15 if key == b"structuredPatch" => patch(cursor, &mut result.patch)?,
+        4 if key == b"file" => result.lines_read = lines_read(cursor)?,
+        _ => cursor.skip()?,
+    }
+    Ok(())
+}
+
+/// Reads the lines of a patch.
+#[inline(never)]
+fn patch<'a>(cursor: &mut Cursor<'a>, patch: &mut Vec<Text<'a>>) -> Result<()> {
+    patch.clear();
+    patch.reserve(PATCH);
+    cursor.array_or_skip(|cursor| {
+        let earlier = patch.len();
+        let mut pair = |cursor: &mut Cursor<'a>, key: &[u8]| match key.len() {
+            5 if key == b"lines" => {
+                patch.truncate(earlier);
+                cursor.array_or_skip(|cursor| {
+                    patch.push(Text::default());
+                    if let Some(line) = patch.last_mut()
+                        && !cursor.text_if(line)?
+                    {
+                        patch.pop();
                     }
                     Ok(())
-                })?;
+                })
             }
+            _ => cursor.skip(),
+        };
+        if !cursor.enter(br#"{"oldStart":"#) {
+            return cursor.object_or_skip(pair);
+        }
+        cursor.skip_number()?;
+        for key in [br#","oldLines":"#.as_slice(), br#","newStart":"#, br#","newLines":"#] {
+            if cursor.pass(key) {
+                cursor.skip_number()?;
+            }
+        }
+        cursor.more_pairs(&mut pair)
+    })
+}
+
+/// How many lines of a file were read.
+#[inline(never)]
+fn lines_read(cursor: &mut Cursor<'_>) -> Result<Option<u64>> {
+    let mut lines = None;
+    let mut pair = |cursor: &mut Cursor<'_>, key: &[u8]| {
+        match key.len() {
+            8 if key == b"numLines" => lines = cursor.count_if()?,
             _ => cursor.skip()?,
         }
         Ok(())
-    })
+    };
+    if cursor.enter(br#"{"filePath":"#) {
+        cursor.skip()?;
+        if cursor.pass(br#","content":"#) {
+            cursor.skip()?;
+        }
+        if cursor.pass(br#","numLines":"#) {
+            pair(cursor, b"numLines")?;
+        }
+        for key in [br#","startLine":"#.as_slice(), br#","totalLines":"#] {
+            if cursor.pass(key) {
+                cursor.skip_number()?;
+            }
+        }
+        cursor.more_pairs(&mut pair)?;
+    } else {
+        cursor.object_or_skip(&mut pair)?;
+    }
+    Ok(lines)
 }
 
 #[inline(never)]
