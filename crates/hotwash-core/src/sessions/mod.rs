@@ -15,4 +15,4 @@ pub use event::{
 pub use joining::Join;
 pub use pieces::{Opening, Part, Piece, Pieces};
 pub use session::{Session, SessionId, SessionKind};
-pub use time::Timestamp;
+pub use time::{Day, Timestamp};

@@ -13,27 +13,7 @@ pub struct Timestamp(pub i64);
 impl Timestamp {
     /// Reads `2026-10-05T09:14:03.250Z`, with or without a fraction, with `Z` or an offset.
     pub fn parse(text: &[u8]) -> Option<Timestamp> {
-        if let Ok(text) = text.try_into() {
-            return Timestamp::parse_usual(text).or_else(|| Timestamp::parse_any(text));
-        }
-        Timestamp::parse_any(text)
-    }
-
-    /// The form that almost every record has, `2026-10-05T09:14:03.250Z`, eight bytes at a time.
-    fn parse_usual(text: &[u8; 24]) -> Option<Timestamp> {
-        let (words, _) = text.as_chunks();
-        let [date, time, rest] = [
-            two_digits_each(words[0], *b"0000-00-")?,
-            two_digits_each(words[1], *b"00T00:00")?,
-            two_digits_each(words[2], *b":00.000Z")?,
-        ];
-        let (year, month, day) = (date.at(0) * 100 + date.at(2), date.at(5), time.at(0));
-        let (hour, minute, second, millis) = (time.at(3), time.at(6), rest.at(1), rest.at(4) * 10 + rest.at(6) / 10);
-        if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 24 || minute > 59 || second > 60 {
-            return None;
-        }
-        let days = days_from_civil(year, month, day);
-        Some(Timestamp((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millis))
+        Day::default().parse(text)
     }
 
     fn parse_any(text: &[u8]) -> Option<Timestamp> {
@@ -78,6 +58,47 @@ impl Timestamp {
         };
         let days = days_from_civil(year, month, day);
         Some(Timestamp((((days * 24 + hour) * 60 + minute - offset_minutes) * 60 + second) * 1000 + millis))
+    }
+}
+
+/// The day of the moment that was read last, which most often is that of the next one, too.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Day {
+    /// As it was written; zeros at first, which no date is.
+    date: [u8; 10],
+    /// Days since 1970-01-01.
+    days: i64,
+}
+
+impl Day {
+    /// Reads a moment like [`Timestamp::parse`].
+    pub fn parse(&mut self, text: &[u8]) -> Option<Timestamp> {
+        if let Ok(text) = text.try_into() {
+            return self.parse_usual(text).or_else(|| Timestamp::parse_any(text));
+        }
+        Timestamp::parse_any(text)
+    }
+
+    /// The form that almost every record has, `2026-10-05T09:14:03.250Z`, eight bytes at a time.
+    #[inline]
+    fn parse_usual(&mut self, text: &[u8; 24]) -> Option<Timestamp> {
+        let (words, _) = text.as_chunks();
+        let time = two_digits_each(words[1], *b"00T00:00")?;
+        let rest = two_digits_each(words[2], *b":00.000Z")?;
+        let (hour, minute, second, millis) = (time.at(3), time.at(6), rest.at(1), rest.at(4) * 10 + rest.at(6) / 10);
+        if hour > 24 || minute > 59 || second > 60 {
+            return None;
+        }
+        let date = text.first_chunk()?;
+        if self.date != *date {
+            let (year_and_month, day) = (two_digits_each(words[0], *b"0000-00-")?, time.at(0));
+            let (year, month) = (year_and_month.at(0) * 100 + year_and_month.at(2), year_and_month.at(5));
+            if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+                return None;
+            }
+            *self = Day { date: *date, days: days_from_civil(year, month, day) };
+        }
+        Some(Timestamp((((self.days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millis))
     }
 }
 
@@ -166,10 +187,14 @@ mod tests {
         #[test]
         fn the_usual_form_is_read_like_any_other(text in "[0-9]{4}-[0-9:]{2}-[0-9]{2}T[0-9]{2}:[0-9/]{2}:[0-9]{2}[.][0-9]{3}Z") {
             let usual: &[u8; 24] = text.as_bytes().try_into().unwrap();
-            if let Some(at) = Timestamp::parse_usual(usual) {
-                prop_assert_eq!(Some(at), Timestamp::parse_any(usual));
-            } else {
-                prop_assert_eq!(None, Timestamp::parse_any(usual));
+            prop_assert_eq!(Day::default().parse_usual(usual), Timestamp::parse_any(usual));
+        }
+
+        #[test]
+        fn what_was_read_before_changes_nothing(texts in proptest::collection::vec("2026-1[0-3]-0[0-2]T[0-2]0:[05]9:03[.]250[Zz]", 0..9)) {
+            let mut day = Day::default();
+            for text in texts {
+                prop_assert_eq!(day.parse(text.as_bytes()), Timestamp::parse(text.as_bytes()), "{}", text);
             }
         }
 

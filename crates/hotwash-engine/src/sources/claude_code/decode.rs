@@ -6,18 +6,24 @@
 use super::place::Part;
 use super::record::{Blocks, Content, Record, Texts};
 use hotwash_core::sessions::{
-    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
-    PromptVia, Timestamp, Tool,
+    ApiError, Call, Change, CommandVia, Compaction, Day, Event, EventId, Input, Key, Kind, Message, Origin, Outcome,
+    Prompt, PromptVia, Tool,
 };
 use hotwash_core::text::{Body, Text};
 use std::borrow::Cow;
 
 /// Tells `tell` the events of a record, in order.
-pub(crate) fn events(record: &Record<'_>, key: Option<Key>, line: u32, tell: &mut dyn FnMut(&Event<'_>)) {
+pub(crate) fn events(
+    record: &Record<'_>,
+    key: Option<Key>,
+    line: u32,
+    day: &mut Day,
+    tell: &mut dyn FnMut(&Event<'_>),
+) {
     let origin = Origin {
         id: EventId(line),
         key,
-        at: Timestamp::parse(&plain(record.timestamp)),
+        at: day.parse(&plain(record.timestamp)),
         cwd: record.place.text(Part::Cwd),
         version: record.place.text(Part::Version),
         session: record.place.text(Part::Session),

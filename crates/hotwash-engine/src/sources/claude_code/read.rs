@@ -9,7 +9,7 @@ use crate::sources::json::{Cursor, Malformed};
 use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
-use hotwash_core::sessions::{Event, EventId, Key, Pieces, Timestamp, copies};
+use hotwash_core::sessions::{Day, Event, EventId, Key, Pieces, Timestamp, copies};
 use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
@@ -388,6 +388,8 @@ const BATCH: usize = 32;
 #[derive(Default)]
 struct Batch<'b> {
     noted: Vec<Noted<'b>>,
+    /// Of the record that was told last.
+    day: Day,
 }
 
 /// A record, and the line it stands in.
@@ -400,7 +402,7 @@ struct Noted<'b> {
 impl<'b> Batch<'b> {
     /// One that takes the room of another that is done.
     fn within(room: &mut Vec<Noted<'static>>) -> Batch<'b> {
-        Batch { noted: std::mem::take(room) }
+        Batch { noted: std::mem::take(room), day: Day::default() }
     }
 
     /// Its room, for another. What borrows from lines that are gone is not in it, which the compiler sees where the room
@@ -483,7 +485,7 @@ impl<'b> Batch<'b> {
         for Noted { line, record } in &self.noted {
             let key = (!record.uuid.is_empty()).then(|| Key::of(record.uuid));
             if key.is_none_or(|key| seen.insert(key)) {
-                decode::events(record, key, *line, tell);
+                decode::events(record, key, *line, &mut self.day, tell);
             } else {
                 reading.duplicate_lines += 1;
             }
