@@ -445,7 +445,7 @@ impl<'b> Batch<'b> {
         let mut cursor = Cursor::in_line(lines);
         self.read(&mut cursor, number, memory).ok()?;
         // There may be white space behind it, such as the other half of a line end.
-        let is_all = cursor.peek() == Some(b'\n');
+        let is_all = cursor.rest().first() == Some(&b'\n') || cursor.peek() == Some(b'\n');
         let length = cursor.since(lines).len();
         if !is_all || length > LONGEST_LINE {
             self.noted.pop();
