@@ -134,6 +134,12 @@ impl PlaceHash {
     pub fn of(recorded: &[u8]) -> PlaceHash {
         PlaceHash(xxh3_64(recorded))
     }
+
+    /// Of the same with a flag beside it.
+    #[must_use]
+    pub fn beside(self, flag: bool) -> PlaceHash {
+        PlaceHash(self.0.rotate_left(1 + u32::from(flag)))
+    }
 }
 
 /// One thing that happened.

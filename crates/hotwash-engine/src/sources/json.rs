@@ -246,8 +246,11 @@ impl<'a> Cursor<'a> {
     /// Whether the value is `true`.
     #[inline]
     pub(crate) fn is_true(&mut self) -> Result<bool> {
+        if self.pass(b"false") {
+            return Ok(false);
+        }
         let is_true = self.peek() == Some(b't');
-        self.skip()?;
+        self.skip_any()?;
         Ok(is_true)
     }
 

@@ -48,14 +48,25 @@ impl Part {
     }
 }
 
+/// How much of a place was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Extent {
+    #[default]
+    Nothing,
+    /// Whether it is a side chain, by itself.
+    Flag,
+    More,
+}
+
 /// Where a record was made.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place<'a> {
     texts: [Text<'a>; TEXTS],
     pub(crate) is_sidechain: bool,
-    /// Of the run that is all that was read of it. Nothing where there was more, or where it came for the first time.
+    read: Extent,
+    /// Of the run that is all that was read of it, and of a flag before it. Nothing where there was more, or where it came
+    /// for the first time.
     pub(crate) hash: Option<PlaceHash>,
-    begun: bool,
 }
 
 impl<'a> Place<'a> {
@@ -89,40 +100,46 @@ impl Memory {
     #[inline]
     pub(crate) fn read<'a>(&mut self, cursor: &mut Cursor<'a>, first: Part, place: &mut Place<'a>) -> Result<()> {
         let from = cursor.rest();
-        let begun = std::mem::replace(&mut place.begun, true);
+        let before = std::mem::replace(&mut place.read, Extent::More);
         if self.first != Some(first) || !cursor.pass(&self.bytes) {
             place.hash = None;
-            return self.learn(cursor, first, place);
+            return self.learn(cursor, first, before, place);
         }
-        place.hash = self.hash.filter(|_| !begun);
+        place.is_sidechain = self.is_sidechain.unwrap_or(place.is_sidechain);
+        place.hash = match before {
+            Extent::Nothing => self.hash,
+            Extent::Flag => self.hash.map(|hash| hash.beside(place.is_sidechain)),
+            Extent::More => None,
+        };
         let bytes = cursor.since(from);
         for (text, (from, to)) in place.texts.iter_mut().zip(self.texts) {
             if to != 0 {
                 *text = Text::verbatim(bytes.get(from as usize..to as usize).unwrap_or_default());
             }
         }
-        place.is_sidechain = self.is_sidechain.unwrap_or(place.is_sidechain);
         Ok(())
     }
 
-    /// Reads parts and remembers them, up to one that cannot be remembered.
+    /// Reads parts, up to one that cannot be remembered, and remembers them. One by itself is not worth it.
     #[inline(never)]
-    fn learn<'a>(&mut self, cursor: &mut Cursor<'a>, first: Part, place: &mut Place<'a>) -> Result<()> {
+    fn learn<'a>(&mut self, cursor: &mut Cursor<'a>, first: Part, before: Extent, place: &mut Place<'a>) -> Result<()> {
         let from = cursor.rest();
         let (mut next, mut flag) = (first, None);
         if first == Part::Sidechain {
             place.is_sidechain = cursor.is_true()?;
             flag = Some(place.is_sidechain);
-            // Newer clients put other pairs behind this one. By itself it is not worth remembering.
             match cursor.next_if(Part::of) {
                 Some(part) => next = part,
-                None => return Ok(()),
+                // Newer clients put other pairs behind this one.
+                None => {
+                    if before == Extent::Nothing {
+                        place.read = Extent::Flag;
+                    }
+                    return Ok(());
+                }
             }
         }
-        (self.first, self.is_sidechain) = (None, flag);
-        self.texts = Default::default();
-        self.bytes.clear();
-        let mut run: &[u8] = &[];
+        let (mut run, mut parts, mut texts): (&[u8], _, _) = (&[], u32::from(flag.is_some()), [(0, 0); TEXTS]);
         loop {
             if next == Part::Sidechain {
                 place.is_sidechain = cursor.is_true()?;
@@ -133,8 +150,9 @@ impl Memory {
             place.set(next, text);
             let Some(text) = text.as_verbatim().filter(|_| is_text) else { break };
             run = cursor.since(from);
+            parts += 1;
             let to = run.len() - 1; // before the closing quote
-            if let Some(place) = self.texts.get_mut(next as usize) {
+            if let Some(place) = texts.get_mut(next as usize) {
                 *place = ((to - text.len()) as u32, to as u32);
             }
             match cursor.next_if(Part::of) {
@@ -142,13 +160,14 @@ impl Memory {
                 None => break,
             }
         }
-        if !run.is_empty() {
+        if parts > 1 {
+            self.bytes.clear();
             self.bytes.extend_from_slice(run);
-            self.first = Some(first);
             // What a run means depends on the key before it.
             self.bytes.push(first as u8);
-            self.hash = Some(PlaceHash::of(&self.bytes));
+            let hash = Some(PlaceHash::of(&self.bytes));
             self.bytes.pop();
+            (self.first, self.is_sidechain, self.texts, self.hash) = (Some(first), flag, texts, hash);
         }
         Ok(())
     }
@@ -183,10 +202,31 @@ mod tests {
         assert!(known.is_some());
         assert_eq!(hash(&here.replace('}', r#","x":{}}"#)), known);
         assert_eq!(hash(&here.replace('}', r#","x":{},"version":"2"}"#)), None, "there is more");
+        assert_eq!(hash(r#"{"sessionId":"t","x":"this is not worth remembering"}"#), None);
+        assert_eq!(hash(here), known);
         for other in [here.replace("/a", "/b"), here.replace("false", "true"), here.replace("cwd", "gitBranch")] {
             assert_eq!(hash(&other), None, "{other} comes for the first time");
             assert_ne!(hash(&other), known, "{other}");
             assert_eq!((hash(here), hash(here)), (None, known));
+        }
+    }
+
+    #[test]
+    fn a_flag_by_itself_is_part_of_the_hash() {
+        let mut memory = Memory::default();
+        let mut hash = |record: &str| place(&mut memory, record).1.hash;
+        let here = r#"{"isSidechain":false,"message":{},"cwd":"/a","sessionId":"s","more":"some words that follow"}"#;
+        assert_eq!(hash(here), None, "it comes for the first time");
+        let known = hash(here);
+        assert!(known.is_some());
+        assert_eq!(hash(here), known);
+        for other in [
+            here.replace("false", "true"),
+            here.replace(r#""isSidechain":false,"#, ""),
+            here.replace(r#""message":{}"#, r#""isSidechain":true,"message":{}"#),
+            here.replace(r#""message":{}"#, r#""version":"1","message":{}"#),
+        ] {
+            assert_ne!(hash(&other), known, "{other}");
         }
     }
 
@@ -202,6 +242,10 @@ mod tests {
             r#"{"isSidechain":true,"userType":"x","cwd":"/a","sessionId":"s"}"#,
             r#"{"isSidechain":true,"userType":"x","cwd":"/ab","sessionId":"s"}"#,
             r#"{"isSidechain":true,"message":{},"cwd":"/ab","sessionId":"s"}"#,
+            r#"{"isSidechain":true,"message":{},"cwd":"/ab","sessionId":"s","x":{},"cwd":"/ab","sessionId":"s"}"#,
+            r#"{"version":"\u0031","message":{},"cwd":"/ab","sessionId":"s"}"#,
+            r#"{"cwd":"\u0031","message":{},"cwd":"/ab","sessionId":"s"}"#,
+            r#"{"version":"1","message":{},"cwd":"/ab","sessionId":"s","x":{},"cwd":"\u0031"}"#,
             r#"{"isSidechain":null,"cwd":"/ab","sessionId":"s"}"#,
             r#"{"isSidechain":null,"cwd":"/ab","sessionId":"s"}"#,
             r#"{"isSidechain":[1,{}],"cwd":"/ab","sessionId":7,"version":"2"}"#,
