@@ -90,11 +90,16 @@ impl Key {
 /// Whether an id is ASCII. There are two for each line, and most are too short for the standard library to look at more
 /// than a few bytes of them at once.
 fn is_ascii(id: &[u8]) -> bool {
-    const HIGHS: u128 = u128::from_ne_bytes([0x80; 16]);
-    let Some(last) = id.last_chunk() else { return id.is_ascii() };
-    // What the last bytes share with the others counts twice, which does no harm.
-    let (chunks, _) = id.as_chunks();
-    chunks.iter().fold(u128::from_ne_bytes(*last), |all, chunk| all | u128::from_ne_bytes(*chunk)) & HIGHS == 0
+    const CHUNK: usize = 16;
+    const HIGHS: u128 = u128::from_ne_bytes([0x80; CHUNK]);
+    match (id.first_chunk::<CHUNK>(), id.last_chunk::<CHUNK>()) {
+        (Some(first), Some(last)) if id.len() <= 3 * CHUNK => {
+            // What chunks share counts twice, which does no harm.
+            let second = id[CHUNK..].first_chunk().unwrap_or(last);
+            [first, second, last].into_iter().fold(0, |all, chunk| all | u128::from_ne_bytes(*chunk)) & HIGHS == 0
+        }
+        _ => id.is_ascii(),
+    }
 }
 
 /// Where an event comes from. Shared by all events of a record.
