@@ -416,6 +416,12 @@ fn block<'a>(cursor: &mut Cursor<'a>, block: &mut Block<'a>) -> Result<()> {
         if cursor.pass(br#","text":"#) {
             cursor.text(&mut block.text)?;
         }
+        if cursor.pass(br#","thinking":"#) {
+            cursor.skip()?;
+            if cursor.pass(br#","signature":"#) {
+                cursor.skip()?;
+            }
+        }
         if cursor.pass(br#","id":"#) {
             cursor.text_of::<TOOL_USE_ID>(&mut block.id)?;
         }
@@ -424,6 +430,7 @@ fn block<'a>(cursor: &mut Cursor<'a>, block: &mut Block<'a>) -> Result<()> {
         }
         if cursor.pass(br#","input":"#) {
             input(cursor, &mut block.input)?;
+            cursor.pass(br#","caller":{"type":"direct"}"#);
         }
     } else if cursor.enter(br#"{"tool_use_id":"#) {
         cursor.text_of::<TOOL_USE_ID>(&mut block.tool_use_id)?;
