@@ -196,7 +196,10 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
         4 if key == b"data" => return progress(cursor, record.progress.insert(Progress::default())),
         6 if key == b"isMeta" => return flag(cursor, &mut record.is_meta),
         6 if key == b"origin" => return origin(cursor, &mut record.origin),
-        7 if key == b"message" => return message(cursor, &mut record.message),
+        7 if key == b"message" => {
+            record.message = Message::default();
+            return message(cursor, &mut record.message);
+        }
         7 if key == b"subtype" => &mut record.subtype,
         7 if key == b"content" => &mut record.content,
         7 if key == b"aiTitle" => &mut record.ai_title,
@@ -254,9 +257,9 @@ fn compact_trigger<'a>(cursor: &mut Cursor<'a>, trigger: &mut Text<'a>) -> Resul
     })
 }
 
+/// Reads a message into an empty one.
 #[inline(never)]
 fn message<'a>(cursor: &mut Cursor<'a>, message: &mut Message<'a>) -> Result<()> {
-    *message = Message::default();
     let said = &mut message.content;
     message_parts(cursor, &mut message.head, |cursor| content(cursor, said))
 }
