@@ -4,7 +4,7 @@ use super::input::Asked;
 use super::net::Net;
 use super::record::shown;
 use crate::redaction::{Redacted, Rules};
-use crate::rework::{Deed, deeds, may_act, refused};
+use crate::rework::{Deed, deeds, refused};
 use crate::sessions::{Change, EventId};
 use crate::shell;
 use std::collections::HashMap;
@@ -87,7 +87,7 @@ impl Files {
         if command.mutates_files {
             self.by_shell.push((id, written(&command.text)));
         }
-        if !may_act(&command.text) || refused(output) {
+        if !command.may_act || refused(output) {
             return;
         }
         for deed in deeds(&command.text, cwd) {

@@ -101,7 +101,7 @@ impl Fold for Edits {
         match call {
             Some(call) if call.tool == Tool::Shell => {
                 let output = (status == Status::Ok).then_some(&outcome.body);
-                self.changes.ran(&call.command.text, event.origin.cwd, output, call.id, event.origin.at);
+                self.changes.ran(&call.command, event.origin.cwd, output, call.id, event.origin.at);
             }
             _ if status != Status::Ok => {}
             Some(call) if call.tool.touches() => self.touched(call, outcome, event),

@@ -5,7 +5,6 @@ use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, facts, store};
 use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
-use crate::shell;
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -151,7 +150,7 @@ impl Goal {
 
     /// Commands are looked at until the first that may have changed something: one is enough.
     fn ran(&mut self, call: &OpenCall) {
-        if self.unchanged() && call.command.runs.is_empty() && !shell::read_only(&call.command.text) {
+        if self.unchanged() && call.command.runs.is_empty() && !call.command.read_only {
             self.may_change(call.id);
         }
     }

@@ -6,9 +6,7 @@
 use super::fingerprint::CommitId;
 use super::repository::absolute;
 use crate::shell::{Operator, Segment, segments, shown_commit};
-use memchr::memmem::Finder;
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 /// Something that a command does. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,22 +25,6 @@ pub(crate) enum Deed {
     Remove(String),
     /// A file is moved.
     Move(String, String),
-}
-
-/// Whether a command may do any of it: a cheap look that is never wrong about a no.
-pub(crate) fn may_act(command: &str) -> bool {
-    static WORDS: LazyLock<[Finder<'static>; 5]> =
-        LazyLock::new(|| ["commit", "checkout", "restore", "reset", "revert"].map(Finder::new));
-    let command = command.as_bytes();
-    let mut git = false;
-    for (space, _) in command.iter().enumerate().filter(|(_, byte)| **byte == b' ') {
-        match command.get(..space) {
-            Some([.., b'r' | b'm', b'm' | b'v']) => return true,
-            Some([.., b'g', b'i', b't']) => git = true,
-            _ => {}
-        }
-    }
-    git && WORDS.iter().any(|word| word.find(command).is_some())
 }
 
 /// What a command does when it is run in a folder.
@@ -212,6 +194,7 @@ fn operands<'s>(arguments: &'s [Cow<'_, str>]) -> impl Iterator<Item = &'s str> 
 #[cfg(test)]
 mod prism_rework {
     use super::*;
+    use crate::shell::Command;
 
     #[test]
     fn a_command_says_what_it_undoes() {
@@ -256,7 +239,7 @@ mod prism_rework {
             ("echo 'git revert 3f2a1b9'", vec![]),
         ] {
             assert_eq!(deeds(command, "/r"), expected, "{command}");
-            assert!(may_act(command) || expected.is_empty(), "{command}");
+            assert!(Command::read(command).may_act || expected.is_empty(), "{command}");
         }
     }
 

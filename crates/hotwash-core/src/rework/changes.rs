@@ -174,23 +174,23 @@ impl Changes {
     /// Takes in a shell command that was run, and whether it went well.
     pub(crate) fn ran(
         &mut self,
-        command: &str,
+        command: &shell::Command,
         cwd: Text<'_>,
         output: Option<&Body<'_>>,
         event: EventId,
         at: Option<Timestamp>,
     ) {
         if let Some(output) = output
-            && acts::may_act(command)
+            && command.may_act
         {
-            let deeds = acts::deeds(command, &cwd.to_str());
+            let deeds = acts::deeds(&command.text, &cwd.to_str());
             if !deeds.is_empty() {
                 self.now = at.or(self.now);
                 self.did(deeds, &output.to_str(), event);
             }
         }
         if self.edits.is_empty() && self.opening.len() <= OPENING {
-            self.opening.push(command.into());
+            self.opening.push(command.text.as_str().into());
         }
     }
 

@@ -28,7 +28,7 @@ mod lines;
 mod repository;
 mod rule;
 
-pub(crate) use acts::{Deed, deeds, may_act, refused};
+pub(crate) use acts::{Deed, deeds, refused};
 pub(crate) use changes::{Changes, Lines};
 pub use encoding::Unreadable;
 pub use fingerprint::{

@@ -4,8 +4,10 @@
 //! [`runs`](super::runs); whether a call succeeded is for the caller to know.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use memchr::memchr;
+use memchr::memmem::Finder;
 
 use super::runs::shell_script;
 use super::segment::{Segment, basename, head, past_flags};
@@ -69,7 +71,10 @@ fn is_skill(path: &str) -> bool {
 /// Whether nothing but reading happens: every program only reads, and no file is written. A command substitution
 /// could hold anything, so it is not vouched for.
 pub fn read_only(command: &str) -> bool {
-    let segments = segments(command);
+    reads_only(&segments(command))
+}
+
+pub(super) fn reads_only(segments: &[Segment<'_>]) -> bool {
     !segments.is_empty()
         && segments.iter().all(|segment| {
             !writes_output(segment)
@@ -90,6 +95,23 @@ fn mutates(within: &[Segment<'_>], depth: usize) -> bool {
         Some(script) => depth < 4 && mutates(&segments(script), depth + 1),
         None => writes_output(segment) || changes_files(segment.invocation()) || changes_tree(segment),
     })
+}
+
+/// Whether a command may do something to commits or to whole files (`rework/acts.rs`): a cheap look
+/// that is never wrong about a no.
+pub(super) fn may_act(command: &str) -> bool {
+    static WORDS: LazyLock<[Finder<'static>; 5]> =
+        LazyLock::new(|| ["commit", "checkout", "restore", "reset", "revert"].map(Finder::new));
+    let command = command.as_bytes();
+    let mut git = false;
+    for (space, _) in command.iter().enumerate().filter(|(_, byte)| **byte == b' ') {
+        match command.get(..space) {
+            Some([.., b'r' | b'm', b'm' | b'v']) => return true,
+            Some([.., b'g', b'i', b't']) => git = true,
+            _ => {}
+        }
+    }
+    git && WORDS.iter().any(|word| word.find(command).is_some())
 }
 
 /// `git`'s subcommand and what follows it, past `-C dir` and `-c key=value`.

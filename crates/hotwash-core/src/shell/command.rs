@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::classify::{file_operation, git_commit, loads_skill, mutates_files};
+use super::classify::{file_operation, git_commit, loads_skill, may_act, mutates_files, reads_only};
 use super::runs::{Run, runs};
 use super::split::segments;
 
@@ -21,6 +21,10 @@ pub struct Command {
     pub commits: bool,
     /// It writes files.
     pub mutates_files: bool,
+    /// It does nothing but read.
+    pub read_only: bool,
+    /// It may do something to commits or to whole files.
+    pub(crate) may_act: bool,
     /// The test, build and linter runs in it, in order.
     pub runs: Vec<Run>,
 }
@@ -62,10 +66,11 @@ impl Command {
 
     /// Becomes no command at all, which is what an empty text comes to.
     pub(crate) fn clear(&mut self) {
-        let Command { text, file_operation, loads_skill, commits, mutates_files, runs } = self;
+        let Command { text, file_operation, loads_skill, commits, mutates_files, read_only, may_act, runs } = self;
         text.clear();
         runs.clear();
-        (*file_operation, *loads_skill, *commits, *mutates_files) = (false, false, false, false);
+        (*file_operation, *loads_skill, *commits) = (false, false, false);
+        (*mutates_files, *read_only, *may_act) = (false, false, false);
     }
 
     fn takes_in(&mut self, text: &str) {
@@ -76,16 +81,19 @@ impl Command {
         self.loads_skill = loads_skill(&segments);
         self.commits = git_commit(&segments);
         self.mutates_files = mutates_files(&segments);
+        self.read_only = reads_only(&segments);
+        self.may_act = may_act(text);
         self.text.clear();
         self.text.push_str(text);
     }
 
     fn is_like(&mut self, other: &Command) {
-        let Command { text, file_operation, loads_skill, commits, mutates_files, runs } = other;
+        let Command { text, file_operation, loads_skill, commits, mutates_files, read_only, may_act, runs } = other;
         self.text.clone_from(text);
         self.runs.clone_from(runs);
         (self.file_operation, self.loads_skill) = (*file_operation, *loads_skill);
         (self.commits, self.mutates_files) = (*commits, *mutates_files);
+        (self.read_only, self.may_act) = (*read_only, *may_act);
     }
 }
 
