@@ -1,6 +1,6 @@
 //! Messages, tokens and what they cost.
 
-use super::calls::{KeyMap, USUAL_CALLS, roomy};
+use super::calls::{KeyMap, USUAL_CALLS};
 use super::value::{Cited, FactValue, Form, facts, store};
 use super::{Fold, Shared};
 use crate::prices::{Picodollars, Prices, PricesOf};
@@ -160,12 +160,40 @@ facts! {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TokenFold {
     models: Vec<Box<str>>,
-    messages: KeyMap<Key, (u16, Usage)>,
+    messages: Messages,
     /// Messages of subagents that progress records show, by subagent.
-    subagents: BTreeMap<String, KeyMap<Key, (u16, Usage)>>,
+    subagents: BTreeMap<String, Messages>,
     peak_context: u64,
     retried: Vec<EventId>,
     gave_up: Vec<EventId>,
+}
+
+/// Messages with their models and tokens, as last reported. Most are told again right away, on their next line.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Messages {
+    list: Vec<(Key, u16, Usage)>,
+    /// Where each stands in the list.
+    places: KeyMap<Key, u32>,
+    /// The one that was told last.
+    last: u32,
+}
+
+impl Messages {
+    fn tell(&mut self, key: Key, model: u16, usage: &Usage, room: usize) {
+        if self.list.get(self.last as usize).is_none_or(|(last, ..)| *last != key) {
+            if self.list.is_empty() {
+                self.list.reserve(room);
+                self.places.reserve(room);
+            }
+            let next = self.list.len() as u32;
+            self.last = *self.places.entry(key).or_insert(next);
+            if self.last == next {
+                return self.list.push((key, model, *usage));
+            }
+        }
+        let (_, known, tokens) = &mut self.list[self.last as usize];
+        (*known, *tokens) = (model, *usage);
+    }
 }
 
 /// Room for the messages that progress records show of most subagents.
@@ -199,14 +227,14 @@ impl Fold for TokenFold {
     fn finish(&mut self) -> TokenFacts {
         let mut tokens = Tokens::default();
         let mut by_model = vec![0u64; self.models.len()];
-        for (model, usage) in self.messages.values() {
+        for (_, model, usage) in &self.messages.list {
             tokens.add(&usage.into());
             by_model[usize::from(*model)] += 1;
         }
         let mut order: Vec<usize> = (0..self.models.len()).filter(|&model| by_model[model] > 0).collect();
         order.sort_by(|&a, &b| by_model[b].cmp(&by_model[a]).then(self.models[a].cmp(&self.models[b])));
         TokenFacts {
-            assistant_messages: self.messages.len() as u64,
+            assistant_messages: self.messages.list.len() as u64,
             tokens,
             models: order.into_iter().map(|model| self.models[model].to_string()).collect(),
             peak_context: self.peak_context,
@@ -221,7 +249,7 @@ impl Fold for TokenFold {
 impl TokenFold {
     fn message(&mut self, message: &Message<'_>, sidechain: bool) {
         let Some(model) = self.model(message.model) else { return };
-        roomy(&mut self.messages, USUAL_CALLS).insert(message.key, (model, message.usage));
+        self.messages.tell(message.key, model, &message.usage, USUAL_CALLS);
         if !sidechain {
             self.peak_context = self.peak_context.max(message.usage.context());
         }
@@ -234,7 +262,7 @@ impl TokenFold {
             Some(messages) => messages,
             None => self.subagents.entry(agent.into_owned()).or_default(),
         };
-        roomy(messages, USUAL_PROGRESS).insert(message.key, (model, message.usage));
+        messages.tell(message.key, model, &message.usage, USUAL_PROGRESS);
     }
 
     /// The number of a model, unless the client wrote the message itself.
@@ -256,7 +284,7 @@ impl TokenFold {
     /// The facts with their cost.
     pub fn priced(&mut self, prices: &Prices) -> TokenFacts {
         let mut facts = self.finish();
-        facts.cost_usd = self.cost(&self.lists(prices), self.messages.values());
+        facts.cost_usd = self.cost(&self.lists(prices), &self.messages);
         facts.unpriced_models.clone_from(&facts.cost_usd.unpriced);
         facts
     }
@@ -266,9 +294,9 @@ impl TokenFold {
         self.models.iter().map(|model| prices.of(model)).collect()
     }
 
-    fn cost<'s>(&self, lists: &[PricesOf<'_>], messages: impl Iterator<Item = &'s (u16, Usage)>) -> Cost {
+    fn cost(&self, lists: &[PricesOf<'_>], messages: &Messages) -> Cost {
         let mut cost = Cost::default();
-        for (model, usage) in messages {
+        for (_, model, usage) in &messages.list {
             let at = usize::from(*model);
             match lists[at].cost(usage) {
                 Some(price) => cost.known = cost.known.plus(price),
@@ -288,16 +316,16 @@ impl TokenFold {
             .iter()
             .map(|(agent, messages)| {
                 let mut tokens = Tokens::default();
-                for (_, usage) in messages.values() {
+                for (.., usage) in &messages.list {
                     tokens.add(&usage.into());
                 }
-                (agent.clone(), (tokens, self.cost(&lists, messages.values())))
+                (agent.clone(), (tokens, self.cost(&lists, messages)))
             })
             .collect()
     }
 
-    /// The keys of the messages, in no order.
+    /// The keys of the messages, in order.
     pub fn message_keys(&self) -> impl Iterator<Item = Key> {
-        self.messages.keys().copied()
+        self.messages.list.iter().map(|(key, ..)| *key)
     }
 }
