@@ -3,6 +3,7 @@
 //! A call is counted once however often it is recorded, and its result is the first one recorded, wherever it stands:
 //! some transcripts hold the result before the call.
 
+use super::edits::is_source;
 use super::parallel::Shown;
 use super::text_hash;
 use super::verification::Results;
@@ -97,6 +98,8 @@ pub struct OpenCall {
     pub(super) shown: OnceCell<Shown>,
     #[serde(skip)]
     path_hash: OnceCell<u64>,
+    #[serde(skip)]
+    is_source: OnceCell<bool>,
 }
 
 impl OpenCall {
@@ -119,12 +122,18 @@ impl OpenCall {
             lines: OnceCell::new(),
             shown: OnceCell::new(),
             path_hash: OnceCell::new(),
+            is_source: OnceCell::new(),
         }
     }
 
     /// The hash by which its path is compared with others: worked out once for all who ask.
     pub(crate) fn path_hash(&self) -> u64 {
         *self.path_hash.get_or_init(|| text_hash(&self.path))
+    }
+
+    /// Whether its file belongs to the program rather than to its prose, as above.
+    pub(super) fn is_source(&self) -> bool {
+        *self.is_source.get_or_init(|| is_source(&self.path))
     }
 
     /// Becomes another call, in the room of the one that it was.
@@ -153,7 +162,7 @@ impl OpenCall {
     fn forget(&mut self) {
         // Taken, where they are there: writing something empty over them costs more.
         let _ = (self.results.take(), self.lines.take(), self.shown.take());
-        self.path_hash.take();
+        let _ = (self.path_hash.take(), self.is_source.take());
     }
 
     fn room(&self) -> usize {

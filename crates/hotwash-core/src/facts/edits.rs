@@ -177,8 +177,7 @@ impl Edits {
 const LONGEST_ENDING: usize = 6;
 
 /// The ending of a file's name in lower case, if it is one that may tell something.
-fn ending<'r>(path: &str, room: &'r mut [u8; LONGEST_ENDING]) -> Option<&'r [u8]> {
-    let name = name(path).as_bytes();
+fn ending<'r>(name: &[u8], room: &'r mut [u8; LONGEST_ENDING]) -> Option<&'r [u8]> {
     let ending = &name[memchr::memrchr(b'.', name)? + 1..];
     let lower = room.get_mut(..ending.len())?;
     lower.copy_from_slice(ending);
@@ -188,7 +187,7 @@ fn ending<'r>(path: &str, room: &'r mut [u8; LONGEST_ENDING]) -> Option<&'r [u8]
 
 /// The language of a file by its ending.
 fn language(path: &str) -> Option<&'static str> {
-    Some(match ending(path, &mut Default::default())? {
+    Some(match ending(name(path), &mut Default::default())? {
         b"rs" => "Rust",
         b"go" => "Go",
         b"py" | b"pyi" | b"ipynb" => "Python",
@@ -220,18 +219,19 @@ fn language(path: &str) -> Option<&'static str> {
 
 /// Whether a change to this file is a change to the program rather than to its prose.
 pub fn is_source(path: &str) -> bool {
-    let name = name(path).as_bytes();
+    let name = name(path);
     let begins = |word: &[u8]| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     let prose = matches!(
-        ending(path, &mut Default::default()),
+        ending(name, &mut Default::default()),
         Some(b"md" | b"mdx" | b"txt" | b"rst" | b"adoc" | b"log" | b"csv" | b"svg" | b"png")
     );
     !prose && !begins(b"license") && !begins(b"changelog")
 }
 
 /// The last part of a path.
-fn name(path: &str) -> &str {
-    let folder = memchr::memrchr2(b'/', b'\\', path.as_bytes());
+fn name(path: &str) -> &[u8] {
+    let path = path.as_bytes();
+    let folder = memchr::memrchr2(b'/', b'\\', path);
     folder.and_then(|at| path.get(at + 1..)).unwrap_or(path)
 }
 

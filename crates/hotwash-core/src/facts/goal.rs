@@ -1,7 +1,6 @@
 //! What a goal is judged by, beside words: whether anything was changed, planned first, tried over and over.
 
 use super::calls::{KeyMap, OpenCall, Status};
-use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, facts, store};
 use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
@@ -141,7 +140,7 @@ impl Goal {
         self.changed = true;
         self.crash = None;
         self.edits.entry(call.path_hash()).or_default().push(call.id);
-        if is_source(&call.path) {
+        if call.is_source() {
             let Cited(last) = &mut self.facts.last_source_edit;
             last.clear();
             last.push(call.id);

@@ -2,7 +2,6 @@
 
 use super::calls::{OpenCall, Status};
 use super::claims::{self, Claim, LastWords};
-use super::edits::is_source;
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
 use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
@@ -183,7 +182,7 @@ impl Fold for Verification {
             (Some(call), Status::Ok | Status::Failed) if call.tool == Tool::Shell => {
                 self.ran(call, &outcome.body, status);
             }
-            (Some(call), Status::Ok) if call.tool.edits() && is_source(&call.path) => {
+            (Some(call), Status::Ok) if call.tool.edits() && call.is_source() => {
                 self.edited_source = true;
                 self.state = State::Unchecked;
             }
