@@ -1,6 +1,6 @@
 //! What a goal is judged by, beside words: whether anything was changed, planned first, tried over and over.
 
-use super::calls::{KeyMap, OpenCall, Status};
+use super::calls::{OpenCall, Status, USUAL_FILES};
 use super::value::{Cited, FactValue, Form, facts, store};
 use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
@@ -77,7 +77,8 @@ facts! {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Goal {
     facts: GoalFacts,
-    edits: KeyMap<u64, Vec<EventId>>,
+    /// Edits with the hashes of their files.
+    edits: Vec<(u64, EventId)>,
     crash: Option<EventId>,
     last_command: Option<EventId>,
     changed: bool,
@@ -127,7 +128,11 @@ impl Fold for Goal {
 
     fn finish(&mut self) -> GoalFacts {
         let mut facts = std::mem::take(&mut self.facts);
-        facts.repeated_edits.0 = self.edits.values().filter(|edits| edits.len() >= TRIES).cloned().collect();
+        // By file, and in their order within it.
+        self.edits.sort_by_key(|(file, _)| *file);
+        let by_file = self.edits.chunk_by(|(one, _), (other, _)| one == other);
+        let tried = by_file.filter(|edits| edits.len() >= TRIES);
+        facts.repeated_edits.0 = tried.map(|edits| edits.iter().map(|(_, id)| *id).collect()).collect();
         facts.repeated_edits.0.sort_unstable();
         facts.last_command = Cited(self.last_command.into_iter().collect());
         facts.ended_on_crash = Cited(self.crash.into_iter().collect());
@@ -139,7 +144,10 @@ impl Goal {
     fn edited(&mut self, call: &OpenCall) {
         self.changed = true;
         self.crash = None;
-        self.edits.entry(call.path_hash()).or_default().push(call.id);
+        if self.edits.capacity() == 0 {
+            self.edits.reserve(USUAL_FILES);
+        }
+        self.edits.push((call.path_hash(), call.id));
         if call.is_source() {
             let Cited(last) = &mut self.facts.last_source_edit;
             last.clear();
