@@ -288,16 +288,14 @@ impl Calls {
                 let Some(key) = outcome.call else {
                     return tell(event, &Step::Ended { call: None, outcome, status });
                 };
-                match self.states.insert(key, State::Ended) {
-                    Some(State::Open(call)) => {
-                        tell(event, &Step::Ended { call: Some(&call), outcome, status });
-                        self.spare(call);
+                match self.states.get_mut(&key) {
+                    Some(state @ State::Open(_)) => {
+                        if let State::Open(call) = std::mem::replace(state, State::Ended) {
+                            tell(event, &Step::Ended { call: Some(&call), outcome, status });
+                            self.spare(call);
+                        }
                     }
-                    Some(State::Ended) => tell(event, &Step::Aside),
-                    Some(State::Orphan(first)) => {
-                        self.states.insert(key, State::Orphan(first));
-                        tell(event, &Step::Aside);
-                    }
+                    Some(State::Ended | State::Orphan(_)) => tell(event, &Step::Aside),
                     None => {
                         self.states.insert(key, State::Orphan(status));
                         tell(event, &Step::Ended { call: None, outcome, status });
