@@ -431,11 +431,26 @@ fn by_small_words(words: &str) -> Option<&'static str> {
     let languages = &*LANGUAGES;
     let known = |small: u64| languages[place(languages, small)].1;
     let mut hits = [0; SMALL_WORDS.len()];
+    let mut count = |known: u32| {
+        for (language, hits) in hits.iter_mut().enumerate() {
+            *hits += known >> language & 1;
+        }
+    };
+    let is_blank = |at: usize| matches!(words.as_bytes().get(at), None | Some(b' ' | b'\n'));
     let mut seen = 0;
     each_run(words.as_bytes(), |run| {
-        // Most are letters alone, and no small word.
-        if run.start < seen || run.ascii && is_letters(run.head) && known(run.head) == 0 {
+        if run.start < seen {
             return;
+        }
+        if run.ascii && is_letters(run.head) {
+            // Most are letters alone, and no small word. The others mostly stand alone, and are no code then.
+            let known = known(run.head);
+            if known == 0 {
+                return;
+            }
+            if is_blank(run.start.wrapping_sub(1)) && is_blank(run.start + head_len(run.head)) {
+                return count(known);
+            }
         }
         let mut at = run.start;
         loop {
@@ -444,9 +459,7 @@ fn by_small_words(words: &str) -> Option<&'static str> {
             let word = words.get(place).unwrap_or_default();
             let known = small(word).map_or(0, known);
             if known != 0 && !is_code(word) {
-                for (language, hits) in hits.iter_mut().enumerate() {
-                    *hits += known >> language & 1;
-                }
+                count(known);
             }
             // White space beyond ASCII ends a word, but no run.
             match words.get(seen..).and_then(|rest| rest.chars().next()) {
@@ -472,11 +485,11 @@ fn place(languages: &[(u64, u32); PLACES], word: u64) -> usize {
     at
 }
 
-/// Whether the beginning of a word is ASCII letters.
+/// Whether the beginning of an ASCII word is letters.
 fn is_letters(head: u64) -> bool {
-    const HIGHEST: u64 = u64::from_le_bytes([0xC0; HEAD]);
-    const OF_LETTERS: u64 = u64::from_le_bytes([0x40; HEAD]);
-    head & HIGHEST == OF_LETTERS >> (8 * (HEAD - head_len(head)))
+    // Digits have this bit as well, but not the next one.
+    const OF_BOTH: u64 = u64::from_le_bytes([0x20; HEAD]);
+    (head & OF_BOTH) << 1 & !head == 0
 }
 
 /// The place of the word between white space that a letter or digit stands in.
