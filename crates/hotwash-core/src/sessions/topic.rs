@@ -196,15 +196,25 @@ fn ascii_beginning(prompt: &str) -> Option<Cow<'_, str>> {
     if head.is_ascii() {
         return Some(Cow::Borrowed(head));
     }
+    // Each character becomes a byte.
     let mut ascii = String::with_capacity(POINTING_CHARS);
-    for character in prompt.chars().take(POINTING_CHARS) {
-        match character {
-            '\0'..='\x7f' => ascii.push(character),
-            letter if is_alphanumeric(letter) => return None,
-            _ => ascii.push(' '),
+    let mut rest = prompt;
+    loop {
+        let left = rest.as_bytes().iter().take(POINTING_CHARS - ascii.len());
+        let (plain, behind) = rest.split_at_checked(left.take_while(|byte| byte.is_ascii()).count())?;
+        ascii.push_str(plain);
+        let mut behind = behind.chars();
+        match behind.next() {
+            Some(other) if ascii.len() < POINTING_CHARS => {
+                if is_alphanumeric(other) {
+                    return None;
+                }
+                ascii.push(' ');
+            }
+            _ => return Some(Cow::Owned(ascii)),
         }
+        rest = behind.as_str();
     }
-    Some(Cow::Owned(ascii))
 }
 
 /// [`points_back`] for any prompt.
