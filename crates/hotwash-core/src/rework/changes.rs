@@ -295,11 +295,12 @@ impl Changes {
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint { acts: self.acts.clone(), ..Fingerprint::default() };
         fingerprint.tree = self.works_in.as_ref().map_or(0, |(_, tree)| *tree);
+        let mut touches = Vec::new();
         for (number, file) in (0..).zip(&self.files) {
             let Some(key) = file.key.filter(|_| !file.touches.is_empty()) else {
                 continue;
             };
-            let mut touches = file.touches.clone();
+            touches.clone_from(&file.touches);
             if !self.undone.is_empty() {
                 touches.retain(|touch| !self.is_undone(number, file.created, touch.edit()));
             }
