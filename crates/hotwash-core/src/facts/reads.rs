@@ -47,7 +47,6 @@ facts! {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Reads {
     facts: ReadFacts,
-    /// By file: the ranges read, each with the moment it was last read, and when the file last changed.
     files: KeyMap<u64, File>,
     /// Counts what happens, so that moments can be compared.
     clock: u32,
@@ -57,9 +56,12 @@ pub struct Reads {
 /// The first line and the number of lines asked for.
 type Range = (Option<i64>, Option<i64>);
 
+/// The ranges of a file that were read, each with the moment it was last read, and when the file last changed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct File {
-    ranges: Vec<(Range, u32)>,
+    range: Option<(Range, u32)>,
+    /// Most files are read in one range.
+    further: Vec<(Range, u32)>,
     changed: u32,
 }
 
@@ -92,20 +94,22 @@ impl Fold for Reads {
         if call.range == (None, None) && outcome.lines_read.is_some_and(|lines| lines > LARGE_LINES) {
             facts.large_reads.push(call.id);
         }
-        if file.ranges.is_empty() {
+        if file.range.is_none() {
             facts.unique_files_read += 1;
         } else {
             facts.rereads.push(call.id);
         }
-        match file.ranges.iter_mut().find(|(range, _)| *range == call.range) {
-            Some((_, moment)) => {
-                facts.rereads_same_range.push(call.id);
-                if *moment > file.changed && *moment > self.compacted {
-                    facts.wasteful_rereads.push(call.id);
-                }
-                *moment = self.clock;
+        let before = file.range.iter_mut().chain(&mut file.further).find(|(range, _)| *range == call.range);
+        if let Some((_, moment)) = before {
+            facts.rereads_same_range.push(call.id);
+            if *moment > file.changed && *moment > self.compacted {
+                facts.wasteful_rereads.push(call.id);
             }
-            None => file.ranges.push((call.range, self.clock)),
+            *moment = self.clock;
+        } else if file.range.is_none() {
+            file.range = Some((call.range, self.clock));
+        } else {
+            file.further.push((call.range, self.clock));
         }
     }
 
