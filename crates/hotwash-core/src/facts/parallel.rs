@@ -41,9 +41,10 @@ pub struct Parallel {
     facts: ParallelFacts,
     /// Read-only calls among the parallel ones.
     reads_at_once: u64,
-    /// The message under way: its calls, and whether they are all read-only.
+    /// The message under way: its first call, how many there are, and how many of them are read-only.
     message: Option<Key>,
-    calls: Vec<EventId>,
+    first: EventId,
+    calls: u64,
     reads: u64,
     /// The read-only call before, once it has ended.
     last: Option<Look>,
@@ -168,25 +169,24 @@ impl Parallel {
     /// Counts a call with those of its message.
     fn follow(&mut self, call: &OpenCall) {
         if self.message == Some(call.message) {
-            if self.calls.len() == 1 {
-                self.facts.parallel_calls.push(self.calls[0]);
+            if self.calls == 1 {
+                self.facts.parallel_calls.push(self.first);
                 self.reads_at_once += self.reads;
             }
             self.facts.parallel_calls.push(call.id);
             self.reads_at_once += u64::from(call.tool.only_reads());
         } else {
-            self.message = Some(call.message);
-            self.calls.clear();
-            self.reads = 0;
+            (self.message, self.first) = (Some(call.message), call.id);
+            (self.calls, self.reads) = (0, 0);
         }
-        self.calls.push(call.id);
+        self.calls += 1;
         self.reads += u64::from(call.tool.only_reads());
     }
 
     fn look(&mut self, call: &OpenCall) {
         if !call.tool.only_reads() {
             self.forget();
-        } else if self.calls.len() == 1 {
+        } else if self.calls == 1 {
             let mut input = std::mem::take(&mut self.room);
             input.clear();
             input.push_str(if call.path.is_empty() { &call.pattern } else { &call.path });
