@@ -5,7 +5,7 @@ use super::claims::{self, Claim, LastWords};
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
 use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
-use crate::shell::{self, Exit, Run, RunKind, RunResult};
+use crate::shell::{self, Exit, Output, Run, RunKind, RunResult};
 use crate::text::{Body, Recorded};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -244,7 +244,7 @@ impl Verification {
         if runs.is_empty() {
             return;
         }
-        let results = call.results.get_or_init(|| results(runs, &output.to_str(), status));
+        let results = call.results.get_or_init(|| results(runs, &Output::of(output), status));
         for (kind, result) in KINDS.into_iter().zip(results) {
             let Some(result) = *result else { continue };
             let tally = match kind {
@@ -308,10 +308,10 @@ pub(super) type Results = [Option<RunResult>; 3];
 const KINDS: [RunKind; 3] = [RunKind::Test, RunKind::Build, RunKind::Lint];
 
 /// Several runs of one kind in one command are one run, and as good as the worst of them.
-fn results(runs: &[Run], output: &str, status: Status) -> Results {
+fn results(runs: &[Run], output: &Output<'_>, status: Status) -> Results {
     let exit = match status {
         // A command that was sent to the background or never ran says nothing yet.
-        _ if output.starts_with("Command running in background") || output.starts_with("<tool_use_error>") => {
+        _ if output.begins_with("Command running in background") || output.begins_with("<tool_use_error>") => {
             Exit::Unknown
         }
         Status::Ok => Exit::Ok,
@@ -319,7 +319,7 @@ fn results(runs: &[Run], output: &str, status: Status) -> Results {
     };
     KINDS.map(|kind| {
         let of_kind = runs.iter().filter(|run| run.kind == kind);
-        of_kind.map(|run| shell::run_result(*run, output, exit)).reduce(worse)
+        of_kind.map(|run| shell::result_of(*run, output, exit)).reduce(worse)
     })
 }
 

@@ -92,6 +92,8 @@ struct Phrases {
     fails_inside: Needles,
     passes_at_start: Beginnings,
     passes_inside: Needles,
+    /// The beginnings of all lines that are looked at for what they begin with.
+    starts: Starts,
     /// Words of which each phrase that may stand anywhere has one.
     stems: Needles,
 }
@@ -99,9 +101,9 @@ struct Phrases {
 impl Phrases {
     /// What they say of a line, those that may stand anywhere left out unless `inside`.
     fn say(&self, line: &str, inside: bool) -> Says {
-        if self.fails_at_start.begin(line) || inside && contains(line, self.fails_inside.words) {
+        if self.fails_at_start.begin(line.as_bytes()) || inside && contains(line, self.fails_inside.words) {
             Says::Failed
-        } else if self.passes_at_start.begin(line) || inside && contains(line, self.passes_inside.words) {
+        } else if self.passes_at_start.begin(line.as_bytes()) || inside && contains(line, self.passes_inside.words) {
             Says::Passed
         } else {
             Says::Nothing
@@ -109,7 +111,7 @@ impl Phrases {
     }
 
     /// Whether any of those that may stand anywhere in a line stands in the output at all.
-    fn inside(&self, output: &str, stem: bool) -> bool {
+    fn inside(&self, output: &[u8], stem: bool) -> bool {
         (stem || self.stems.stand_in(output))
             && (self.fails_inside.stand_in(output) || self.passes_inside.stand_in(output))
     }
@@ -131,8 +133,8 @@ impl Needles {
     }
 
     /// Whether any of them stands in an output.
-    fn stand_in(&self, output: &str) -> bool {
-        self.finders().iter().any(|finder| finder.find(output.as_bytes()).is_some())
+    fn stand_in(&self, output: &[u8]) -> bool {
+        self.finders().iter().any(|finder| finder.find(output).is_some())
     }
 }
 
@@ -149,8 +151,7 @@ impl Beginnings {
         let mut places = [(0, 0); 256];
         let mut at = 0;
         while at < phrases.len() {
-            let [a, b, c, d, ..] = *phrases[at].as_bytes() else { panic!("a beginning has four bytes at least") };
-            let place = &mut places[Self::hash([a, b, c, d])];
+            let place = &mut places[Self::hash(first_four(phrases[at]))];
             if place.1 == 0 {
                 place.0 = at as u8;
             }
@@ -161,66 +162,118 @@ impl Beginnings {
     }
 
     const fn hash(first: [u8; 4]) -> usize {
-        (u32::from_le_bytes(first).wrapping_mul(0x9E37_79B1) >> 24) as usize
+        hash(first) as usize >> 24
     }
 
     /// Whether a line begins with one of them.
-    fn begin(&self, line: &str) -> bool {
-        line.as_bytes().first_chunk().is_some_and(|first| self.begin_by(Self::hash(*first), line))
-    }
-
-    /// The same where the hash is known.
-    fn begin_by(&self, hash: usize, line: &str) -> bool {
-        let (from, to) = self.places[hash % self.places.len()];
-        from < to && self.phrases[usize::from(from)..usize::from(to)].iter().any(|phrase| line.starts_with(phrase))
+    fn begin(&self, line: &[u8]) -> bool {
+        let Some(first) = line.first_chunk() else { return false };
+        let (from, to) = self.places[Self::hash(*first) % self.places.len()];
+        let phrases = &self.phrases[usize::from(from)..usize::from(to)];
+        phrases.iter().any(|phrase| line.starts_with(phrase.as_bytes()))
     }
 }
 
+/// A bit for some bits of the hash of each beginning.
+struct Starts([u64; 64]);
+
+impl Starts {
+    const fn of(lists: &[&[&str]]) -> Self {
+        let mut bits = [0; 64];
+        let mut list = 0;
+        while list < lists.len() {
+            let mut at = 0;
+            while at < lists[list].len() {
+                let (place, bit) = Self::place(first_four(lists[list][at]));
+                bits[place] |= bit;
+                at += 1;
+            }
+            list += 1;
+        }
+        Starts(bits)
+    }
+
+    const fn place(first: [u8; 4]) -> (usize, u64) {
+        let hash = hash(first);
+        (hash as usize >> 26, 1 << (hash >> 20 & 63))
+    }
+
+    /// Whether something that begins with these bytes may be among them.
+    fn may_have(&self, first: [u8; 4]) -> bool {
+        let (place, bit) = Self::place(first);
+        self.0[place] & bit != 0
+    }
+}
+
+const fn hash(first: [u8; 4]) -> u32 {
+    u32::from_le_bytes(first).wrapping_mul(0x9E37_79B1)
+}
+
+const fn first_four(phrase: &str) -> [u8; 4] {
+    let [a, b, c, d, ..] = *phrase.as_bytes() else { panic!("a beginning has four bytes at least") };
+    [a, b, c, d]
+}
+
+#[rustfmt::skip]
+const TEST_FAILS: &[&str] = &[
+    "--- FAIL", "FAIL\t", "FAIL ", "FAILED ", "FAILED(", "FAILED:", "FAILURES!", "test result: FAILED", "panic: ",
+    "BUILD FAIL", "Failed!", "Test Run Failed", "evaluation failed :(", "** TEST FAILED", "Some tests failed.",
+];
+#[rustfmt::skip]
+const TEST_PASSES: &[&str] = &[
+    "test result: ok.", "OK (", "OK, but ", "BUILD SUCCESS", "Passed!", "congratulations :)", "100% tests passed",
+    "** TEST SUCCEEDED", "All tests passed", "✔  All specs passed!", "Test Run Successful.",
+];
 #[rustfmt::skip] // a list, read in columns
 static TESTS: Phrases = Phrases {
-    fails_at_start: Beginnings::of(&[
-        "--- FAIL", "FAIL\t", "FAIL ", "FAILED ", "FAILED(", "FAILED:", "FAILURES!", "test result: FAILED", "panic: ",
-        "BUILD FAIL", "Failed!", "Test Run Failed", "evaluation failed :(", "** TEST FAILED", "Some tests failed.",
-    ]),
+    fails_at_start: Beginnings::of(TEST_FAILS),
     fails_inside: Needles::of(&[]),
-    passes_at_start: Beginnings::of(&[
-        "test result: ok.", "OK (", "OK, but ", "BUILD SUCCESS", "Passed!", "congratulations :)", "100% tests passed",
-        "** TEST SUCCEEDED", "All tests passed", "✔  All specs passed!", "Test Run Successful.",
-    ]),
+    passes_at_start: Beginnings::of(TEST_PASSES),
     passes_inside: Needles::of(&[]),
+    starts: Starts::of(&[TEST_FAILS, TEST_PASSES, BREAKING, LOOKED_AT]),
     stems: Needles::of(&[]),
 };
 
 #[rustfmt::skip]
+const BUILD_FAILS: &[&str] = &[
+    "error:", "error TS", "error CS", "BUILD FAIL", "Build FAILED", "ERROR in ", "** BUILD FAILED", "Type error: ",
+    "Failed to compile", "ERROR: failed to", "== Compilation error", "ninja: build stopped",
+];
+#[rustfmt::skip]
+const BUILD_PASSES: &[&str] = &[
+    "Finished `", "Finished dev", "Finished release", "Finished test", "BUILD SUCCESS", "Build succeeded",
+    "** BUILD SUCCEEDED", "Successfully built", "Build complete!", "✓ built in", "✓ Compiled successfully",
+    "Compiled successfully", "webpack compiled",
+];
+#[rustfmt::skip]
 static BUILDS: Phrases = Phrases {
-    fails_at_start: Beginnings::of(&[
-        "error:", "error TS", "error CS", "BUILD FAIL", "Build FAILED", "ERROR in ", "** BUILD FAILED", "Type error: ",
-        "Failed to compile", "ERROR: failed to", "== Compilation error", "ninja: build stopped",
-    ]),
+    fails_at_start: Beginnings::of(BUILD_FAILS),
     fails_inside: Needles::of(&[": error TS", ": error CS", ": fatal error:"]),
-    passes_at_start: Beginnings::of(&[
-        "Finished `", "Finished dev", "Finished release", "Finished test", "BUILD SUCCESS", "Build succeeded",
-        "** BUILD SUCCEEDED", "Successfully built", "Build complete!", "✓ built in", "✓ Compiled successfully",
-        "Compiled successfully", "webpack compiled",
-    ]),
+    passes_at_start: Beginnings::of(BUILD_PASSES),
     passes_inside: Needles::of(&["compiled successfully"]),
+    starts: Starts::of(&[BUILD_FAILS, BUILD_PASSES, BREAKING, LOOKED_AT]),
     stems: Needles::of(&["error", "compiled"]),
 };
 
 #[rustfmt::skip]
+const LINT_FAILS: &[&str] = &[
+    "error:", "error TS", "Diff in ", "would reformat ", "Would reformat", "Code style issues found", "vet: ",
+    "The command is terminated due to an error", "done (warnings were emitted)",
+];
+#[rustfmt::skip]
+const LINT_PASSES: &[&str] = &[
+    "All checks passed", "Finished `", "Finished dev", "No issues found", "All matched files use Prettier",
+    "All done!", "done (passed successfully)", "No problems found",
+];
+#[rustfmt::skip]
 static LINTS: Phrases = Phrases {
-    fails_at_start: Beginnings::of(&[
-        "error:", "error TS", "Diff in ", "would reformat ", "Would reformat", "Code style issues found", "vet: ",
-        "The command is terminated due to an error", "done (warnings were emitted)",
-    ]),
+    fails_at_start: Beginnings::of(LINT_FAILS),
     fails_inside: Needles::of(&[": error TS", ": error: ", "  error  ", " would be reformatted", " mods/funs, found "]),
-    passes_at_start: Beginnings::of(&[
-        "All checks passed", "Finished `", "Finished dev", "No issues found", "All matched files use Prettier",
-        "All done!", "done (passed successfully)", "No problems found",
-    ]),
+    passes_at_start: Beginnings::of(LINT_PASSES),
     passes_inside: Needles::of(&[
         "no offenses detected", "No ESLint warnings or errors", "No fixes applied", "already formatted",
     ]),
+    starts: Starts::of(&[LINT_FAILS, LINT_PASSES, BREAKING, LOOKED_AT]),
     stems: Needles::of(&["formatted", "mods/funs", "No fixes"]), // beside what linters count
 };
 
@@ -268,17 +321,19 @@ pub(super) struct Glance<'o> {
 /// Of these each line that counts tests has one: failed, passing, Errors. Linters have [`PROBLEMS`].
 static COUNTED: Needles = Needles::of(&["ail", "ass", "rror"]);
 
-/// Beginnings that are looked at beside the phrases.
+static BESIDE: Beginnings = Beginnings::of(LOOKED_AT);
+
+/// Beginnings that are looked at beside the phrases. Of what has a tab in it, which may be escaped, all up to there is.
 #[rustfmt::skip]
-static BESIDE: Beginnings = Beginnings::of(&[
+const LOOKED_AT: &[&str] = &[
     "FAIL", "PASS", "ERROR ", "not ok ", "make[", "Found ", "Generated ", "Success: no issues found",
-]);
+];
 
 impl<'o> Glance<'o> {
-    /// Looks through the output of a run.
-    pub(super) fn of(kind: RunKind, output: &'o str) -> Self {
+    /// Looks through the output of a run, decoded or as an [`Output`](super::Output) has it.
+    pub(super) fn of(kind: RunKind, output: &'o [u8]) -> Self {
         let places = |words: &'static Needles| -> Vec<_> {
-            words.finders().iter().map(|word| word.find_iter(output.as_bytes()).peekable()).collect()
+            words.finders().iter().map(|word| word.find_iter(output).peekable()).collect()
         };
         let (phrases, holds, counted) = match kind {
             RunKind::Test => (&TESTS, false, places(&COUNTED)),
@@ -292,9 +347,8 @@ impl<'o> Glance<'o> {
         Glance { kind, phrases, holds: Holds { phrases: holds, counts: false }, counted, next: 0 }
     }
 
-    /// What the bare line at this place of the output may hold, or nothing where it says nothing. Lines are asked for in
-    /// order.
-    pub(super) fn at(&mut self, line: &str, place: Range<usize>) -> Option<Holds> {
+    /// What the line at this place of the output may hold, or nothing where it says nothing. Lines are asked for in order.
+    pub(super) fn at(&mut self, line: &[u8], place: Range<usize>) -> Option<Holds> {
         let mut holds = self.holds;
         if self.next < place.end {
             self.next = usize::MAX;
@@ -310,21 +364,28 @@ impl<'o> Glance<'o> {
     }
 
     /// Whether a line may say something by its beginning or its end.
-    fn may_say(&self, line: &str) -> bool {
-        let bytes = line.as_bytes();
+    fn may_say(&self, line: &[u8]) -> bool {
+        let mut line = line.trim_ascii();
+        while let [b'\\', b't' | b'r', rest @ ..] = line {
+            line = rest.trim_ascii_start();
+        }
         // A task in front of the line; the plan and the points of TAP; shellcheck.
-        if let [b'[', ..] | [b'1', b'.', ..] | [b'o', b'k', ..] | [b'I', b'n', ..] | [.., b']'] = bytes {
+        if let [b'[', ..] | [b'1', b'.', ..] | [b'o', b'k', ..] | [b'I', b'n', ..] | [.., b']'] = line {
             return true;
         }
-        let Some(first) = bytes.first_chunk() else { return !bytes.is_empty() };
-        let hash = Beginnings::hash(*first);
-        let Phrases { fails_at_start, passes_at_start, .. } = self.phrases;
-        let begins = |beginnings: &Beginnings| beginnings.begin_by(hash, line);
-        begins(&BREAKS)
-            || begins(&BESIDE)
-            || begins(fails_at_start)
-            || begins(passes_at_start)
-            || self.kind != RunKind::Test && has_position(line)
+        // A blank that is escaped or beyond ASCII may be at the beginning or at the end.
+        if let [b'\\' | 0x0b | 0xC2 | 0xE1 | 0xE3, ..]
+        | [0xE2, 0x80 | 0x81, ..]
+        | [.., b'\\', b't' | b'r']
+        | [.., 0x0b | 0x80..] = line
+        {
+            return true;
+        }
+        let Some(first) = line.first_chunk() else { return !line.is_empty() };
+        let Phrases { starts, fails_at_start, passes_at_start, .. } = self.phrases;
+        let begins = [&BREAKS, &BESIDE, fails_at_start, passes_at_start];
+        starts.may_have(*first) && begins.iter().any(|beginnings| beginnings.begin(line))
+            || self.kind != RunKind::Test && may_have_position(line)
     }
 }
 
@@ -372,14 +433,18 @@ static PROBLEMS: Needles = Needles::of(&["error", "issue", "problem", "offense",
 
 /// The run itself broke: it did not compile, or the task runner says that it failed.
 fn broken(line: &str) -> bool {
-    BREAKS.begin(line) || line.ends_with(" failed]") || (line.starts_with("make[") && line.contains("]: ***"))
+    BREAKS.begin(line.as_bytes())
+        || line.ends_with(" failed]")
+        || (line.starts_with("make[") && line.contains("]: ***"))
 }
 
+static BREAKS: Beginnings = Beginnings::of(BREAKING);
+
 #[rustfmt::skip]
-static BREAKS: Beginnings = Beginnings::of(&[
+const BREAKING: &[&str] = &[
     "error: could not compile", "error[E", "error: test failed", "error: Recipe ", "npm ERR!", "npm error ",
     "make: ***", "error Command failed", "ERROR task failed", "task: Failed to run", "ELIFECYCLE",
-]);
+];
 
 /// `3 failed, 5 passed`, `2 passing`, `4 tests, 0 failures`, `Failures: 1, Errors: 0`, `# fail 0`.
 fn counted(line: &str) -> Says {
@@ -475,11 +540,9 @@ fn labelled(line: &str) -> impl Iterator<Item = (&str, u64)> {
 
 /// `path:line:column: message`, as compilers and linters point at what they reject; warnings and notes are let be.
 fn has_position(line: &str) -> bool {
-    // Most lines begin with a word, or with one and a colon that no number follows.
-    let path = memchr::memchr2(b' ', b':', line.as_bytes());
-    let Some([b':', b'0'..=b'9', ..]) = path.and_then(|end| line.as_bytes().get(end..)) else {
+    if !may_have_position(line.as_bytes()) {
         return false;
-    };
+    }
     let mut parts = line.splitn(4, ':');
     let (Some(path), Some(row), Some(column), Some(message)) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
@@ -492,6 +555,12 @@ fn has_position(line: &str) -> bool {
         && number(column)
         && message.starts_with(' ')
         && !harmless.iter().any(|word| message.trim_start().starts_with(word))
+}
+
+/// Most lines begin with a word, or with one and a colon that no number follows.
+fn may_have_position(line: &[u8]) -> bool {
+    let path = line.iter().position(|byte| matches!(byte, b' ' | b':'));
+    matches!(path.and_then(|end| line.get(end..)), Some([b':', b'0'..=b'9', ..]))
 }
 
 fn contains(line: &str, phrases: &[&str]) -> bool {
@@ -525,10 +594,10 @@ mod tests {
         #[test]
         fn words_that_count_are_seen_in_their_lines(lines in proptest::collection::vec("(ail|ass|rror|x| ){0,4}", 0..9)) {
             let output = lines.join("\n");
-            let mut glance = Glance::of(RunKind::Test, &output);
+            let mut glance = Glance::of(RunKind::Test, output.as_bytes());
             let mut from = 0;
             for line in &lines {
-                let holds = glance.at(line, from..from + line.len());
+                let holds = glance.at(line.as_bytes(), from..from + line.len());
                 from += line.len() + 1;
                 prop_assert_eq!(holds.is_some_and(|holds| holds.counts), contains(line, COUNTED.words), "{:?}", lines);
             }
@@ -541,11 +610,11 @@ mod tests {
                 let starts = [&phrases.fails_at_start, &phrases.passes_at_start].map(|begin| begin.phrases);
                 [inside, starts].concat()
             });
-            let all: Vec<&str> = phrases.chain([BREAKS.phrases, PARTS]).flatten().copied().collect();
+            let all: Vec<&str> = phrases.chain([BREAKING, PARTS]).flatten().copied().collect();
             let line: String = parts.iter().map(|part| *part.get(&all)).collect();
             for kind in [RunKind::Test, RunKind::Build, RunKind::Lint] {
                 let whole = bare(&line);
-                if whole.is_empty() || Glance::of(kind, &line).at(whole, 0..line.len()).is_some() {
+                if whole.is_empty() || Glance::of(kind, line.as_bytes()).at(line.as_bytes(), 0..line.len()).is_some() {
                     continue;
                 }
                 prop_assert_eq!(task_and_text(whole), (None, whole));

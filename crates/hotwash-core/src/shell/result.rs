@@ -6,9 +6,8 @@
 //! Whether the client ran the command at all, or sent it to the background, is for the caller to know: that is
 //! [`Exit::Unknown`].
 
-use memchr::memchr;
-
 use super::lines::{self, Says};
+use super::output::Output;
 use super::runs::{Run, RunKind};
 use super::tasks::task_kind;
 
@@ -39,30 +38,32 @@ pub enum RunResult {
 /// Where the exit code is the run's own it decides, but a failure that the output clearly states is one all the same:
 /// task runners and hooks swallow codes too. Where it is masked, only the output counts.
 pub fn run_result(run: Run, output: &str, exit: Exit) -> RunResult {
+    result_of(run, &Output::decoded(output.into()), exit)
+}
+
+/// [`run_result`] for an output that several runs are looked for in, or that need not be decoded.
+pub(crate) fn result_of(run: Run, output: &Output<'_>, exit: Exit) -> RunResult {
     match (run.masked, exit) {
         (false, Exit::Failed) => RunResult::Fail,
         (false, Exit::Ok) => match read(run.kind, output) {
             RunResult::Fail => RunResult::Fail,
             RunResult::Pass | RunResult::Unknown => RunResult::Pass,
         },
-        (true, Exit::Ok) if run.silent && output.trim().is_empty() => RunResult::Pass,
+        (true, Exit::Ok) if run.silent && output.is_blank() => RunResult::Pass,
         (true, _) | (false, Exit::Unknown) => read(run.kind, output),
     }
 }
 
-fn read(kind: RunKind, output: &str) -> RunResult {
+fn read(kind: RunKind, output: &Output<'_>) -> RunResult {
     let mut result = RunResult::Unknown;
     let mut tap = lines::Tap::default();
-    let output = lines::undecorated(output);
-    let mut glance = lines::Glance::of(kind, &output);
-    let mut from = 0;
-    while let Some(rest) = output.get(from..).filter(|rest| !rest.is_empty()) {
-        let length = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-        let line = lines::bare(rest.get(..length).unwrap_or_default());
-        let holds = glance.at(line, from..from + length);
-        from += length + 1;
-        let Some(holds) = holds else { continue };
-        let (task, line) = lines::task_and_text(line);
+    let bytes = output.bytes();
+    let mut glance = lines::Glance::of(kind, bytes);
+    for place in output.lines() {
+        let line = &bytes[place.clone()];
+        let Some(holds) = glance.at(line, place) else { continue };
+        let line = output.line(line);
+        let (task, line) = lines::task_and_text(lines::bare(&line));
         if line.is_empty() {
             continue;
         }
