@@ -4,16 +4,32 @@
 //! A phrase is found by the beginning of its first word, which is looked up once for each word of a text. That costs less
 //! than an automaton to build and to run: there are more than a thousand phrases, and most texts are a line or two.
 
-use super::calls::KeyMap;
 use crate::words::{each_run, head, is_alphanumeric};
 
 /// Phrases of several meanings.
 pub(super) struct Phrases<M> {
-    /// By the hash of the first word: where its phrases stand in the list, the longest first.
-    by_word: KeyMap<u64, (u32, u32)>,
+    by_word: Vec<FirstWord>,
     /// A bit for some bits of each of those hashes: most words of a text begin no phrase, and this tells soonest.
     begins: Box<[u64; BEGINS]>,
     list: Vec<Phrase<M>>,
+}
+
+/// A first word and where its phrases stand in the list, the longest first. Each is at the place that its hash gives it,
+/// or at the first free one behind that. There are more places than words.
+#[derive(Clone, Copy, Default)]
+struct FirstWord {
+    hash: u64,
+    from: u32,
+    to: u32,
+}
+
+/// The place of a first word, or where it would be.
+fn place(words: &[FirstWord], hash: u64) -> usize {
+    let mut at = hash as usize % words.len();
+    while words[at].hash != hash && words[at].to != 0 {
+        at = (at + 1) % words.len();
+    }
+    at
 }
 
 #[derive(Clone, Copy)]
@@ -78,14 +94,14 @@ impl<M: Copy> Phrases<M> {
         let mut order: Vec<u128> = (0..).zip(&list).map(key).collect();
         order.sort_unstable();
         let word = |key: u128| (key >> 64) as u64;
-        let mut by_word: KeyMap<u64, (u32, u32)> = KeyMap::default();
-        by_word.reserve(order.chunk_by(|one, other| word(*one) == word(*other)).count());
+        let mut by_word = vec![FirstWord::default(); (2 * order.len()).next_power_of_two()];
         let mut begins = Box::new([0; BEGINS]);
         let mut from = 0;
         for same in order.chunk_by(|one, other| word(*one) == word(*other)) {
             let hash = same.first().copied().map_or(0, word);
             let to = from + same.len() as u32;
-            by_word.insert(hash, (from, to));
+            let at = place(&by_word, hash);
+            by_word[at] = FirstWord { hash, from, to };
             from = to;
             let (place, mask) = bit(hash);
             begins[place] |= mask;
@@ -102,7 +118,7 @@ impl<M: Copy> Phrases<M> {
             self.begins[place] & mask != 0
         };
         each_word(words, begins, |start, hash| {
-            let Some(&(from, to)) = self.by_word.get(&hash) else { return };
+            let FirstWord { from, to, .. } = self.by_word[place(&self.by_word, hash)];
             let here = first_bytes(words.as_bytes().get(start..).unwrap_or_default());
             for phrase in self.list.get(from as usize..to as usize).unwrap_or_default() {
                 if (here ^ phrase.first) & phrase.mask == 0 {
