@@ -6,6 +6,7 @@ use super::calls::{OpenCall, Status};
 use super::value::{Cited, facts};
 use super::{Fold, Shared};
 use crate::sessions::{ApiError, Event, EventId, Key, Kind, Outcome, Tool};
+use crate::text::Text;
 use serde::{Deserialize, Serialize};
 
 facts! {
@@ -170,7 +171,7 @@ impl Ending {
         let id = event.origin.id;
         let stands = match &event.kind {
             Kind::Interrupt => Stands::Interrupted(id),
-            Kind::Says(text) if !text.beginning(64).is_blank() => Stands::Answered(id),
+            Kind::Says(text) if says_something(*text) => Stands::Answered(id),
             Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::ApiError(ApiError::Final(_)) => Stands::Open,
             _ => return,
         };
@@ -193,6 +194,11 @@ impl Ending {
             self.api_error = None;
         }
     }
+}
+
+/// Whether a text does not begin with blanks alone. Two ASCII characters, the first of them a sign, settle it for nearly all.
+fn says_something(text: Text<'_>) -> bool {
+    matches!(text.raw(), [b'!'..=b'[' | b']'..=b'~', ..=0x7f, ..]) || !text.beginning(64).is_blank()
 }
 
 #[cfg(test)]
