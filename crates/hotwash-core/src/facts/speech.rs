@@ -135,6 +135,9 @@ fn settle<'t, T>(
     speech: &mut Speech<'_>,
     say: &mut impl FnMut(&'t str) -> ControlFlow<T>,
 ) -> ControlFlow<T> {
+    if unsure.is_empty() {
+        return ControlFlow::Continue(());
+    }
     let pasted = unsure.len() >= PASTED_LINES;
     speech.pasted |= pasted;
     for line in unsure.drain(..) {
