@@ -77,10 +77,16 @@ pub fn read_only(command: &str) -> bool {
 pub(super) fn reads_only(segments: &[Segment<'_>]) -> bool {
     !segments.is_empty()
         && segments.iter().all(|segment| {
-            !writes_output(segment)
-                && !segment.words.iter().any(|word| word.contains("$(") || word.contains('`') || word.contains(">("))
-                && (segment.program().is_none() || only_reads(segment.invocation()))
+            (segment.program().is_none() || only_reads(segment.invocation()))
+                && !writes_output(segment)
+                && !segment.words.iter().any(|word| substitutes(word))
         })
+}
+
+/// Whether a word holds a command.
+fn substitutes(word: &str) -> bool {
+    let signs = word.bytes().any(|byte| matches!(byte, b'(' | b'`'));
+    signs && (word.contains("$(") || word.contains('`') || word.contains(">("))
 }
 
 /// Whether files are written through the shell: redirections, editors in place, `mv` and its like, the git commands
