@@ -30,7 +30,7 @@ pub struct Command {
 }
 
 /// How many commands of those read last are at hand, and how long they may be for it.
-const LATELY: usize = 128;
+const LATELY: usize = 512;
 const LATELY_BYTES: usize = 400;
 
 thread_local! {
