@@ -7,6 +7,7 @@ use super::bytes::{
     is_before, only, run_end, run_start, slice,
 };
 use super::placeholder::{Kind, placeholder_at};
+use wide::u8x16;
 
 /// The last part of names that have an at sign and are no addresses: `logo@2x.png`, `getty@tty1.service`.
 const NOT_A_DOMAIN: &[&str] = &[
@@ -97,6 +98,9 @@ const FEWEST: usize = 8;
 
 /// Finds the telephone and card numbers: in runs of digits and what stands between digits, if they are long enough.
 pub(super) fn numbers(text: &[u8], mut found: impl FnMut(Range<usize>, Kind)) {
+    if !may_have_numbers(text) {
+        return;
+    }
     let mut at = 0;
     // Look at the last byte a run of the shortest length would have; if it does not belong, no run starts before it.
     while let Some(&probe) = text.get(at + SHORTEST - 1) {
@@ -118,6 +122,24 @@ pub(super) fn numbers(text: &[u8], mut found: impl FnMut(Range<usize>, Kind)) {
             numbers_in(text, start, end, &mut found);
         }
         at = end + 1;
+    }
+}
+
+/// Whether a block of sixteen bytes has four digits. A number has at least ten, at most two bytes from each other, so
+/// that it has four in one of the three blocks that the first ten may be spread over.
+fn may_have_numbers(text: &[u8]) -> bool {
+    let has_four = |block: &[u8; 16]| {
+        let value = u8x16::new(*block) - u8x16::splat(b'0');
+        let mut digits = value.min(u8x16::splat(9)).simd_eq(value).to_bitmask();
+        for _ in 1..4 {
+            digits &= digits.wrapping_sub(1);
+        }
+        digits != 0
+    };
+    match text.last_chunk() {
+        // The last block takes in some of the one before.
+        Some(last) => text.as_chunks().0.iter().any(has_four) || has_four(last),
+        None => true,
     }
 }
 
