@@ -37,20 +37,13 @@ const fn sextets() -> [u8; 256] {
 /// Calls `found` with every long run of base64 letters, padding included.
 pub(super) fn runs(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = 0;
-    // Look at the last byte a run of the shortest length would have; if it is no letter, no run starts before it.
-    while let Some(&probe) = text.get(at + SHORTEST - 1) {
-        if !is(probe, BASE64_ANY) {
-            at += SHORTEST;
+    // Look from the last byte a run of the shortest length would have: no run starts before a byte that is no letter.
+    while let Some(window) = text.get(at..at + SHORTEST) {
+        if let Some(other) = window.iter().rposition(|&b| !is(b, BASE64_ANY)) {
+            at += other + 1;
             continue;
         }
-        let mut start = at + SHORTEST - 1;
-        while start > at && is_at(text, start - 1, BASE64_ANY) {
-            start -= 1;
-        }
-        if start > at {
-            at = start;
-            continue;
-        }
+        let start = at;
         let end = wrapped_end(text, start);
         let padding = slice(text, end, end + 2).iter().take_while(|&&b| b == b'=').count();
         found(start..end + padding);
