@@ -9,6 +9,9 @@ use std::ops::Range;
 /// Room for the entries of all words at once.
 const ROOM: usize = 4096;
 
+/// How many bytes are looked at before anything is made of what was seen.
+const BLOCK: usize = 64;
+
 /// A word to look for.
 pub(super) struct Word<'w> {
     pub(super) text: &'w str,
@@ -46,6 +49,7 @@ struct Bucket {
 }
 
 /// A bit by which most neighbours are told apart. It is the same for a letter in either case.
+#[inline]
 fn mark(byte: u8) -> u32 {
     1 << (byte & 31)
 }
@@ -135,39 +139,45 @@ impl Anchors {
 
     /// Calls `found` with the number and the place of every occurrence, overlapping ones included.
     pub(super) fn find(&self, text: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
-        let (blocks, rest) = text.as_chunks::<8>();
+        let (blocks, rest) = text.as_chunks::<BLOCK>();
         for (number, block) in blocks.iter().enumerate() {
-            let hit = self.bit(block[0], block[1])
-                | self.bit(block[2], block[3])
-                | self.bit(block[4], block[5])
-                | self.bit(block[6], block[7]);
-            if hit & 1 != 0 {
-                for offset in [0, 2, 4, 6] {
-                    if self.bit(block[offset], block[offset + 1]) & 1 != 0 {
-                        self.look(text, number * block.len() + offset, &mut found);
-                    }
-                }
-            }
+            self.look_at_all(self.pairs(block), text, number * BLOCK, &mut found);
         }
-        let mut at = text.len() - rest.len();
-        while at + 1 < text.len() {
-            self.look(text, at, &mut found);
-            at += 2;
-        }
+        self.look_at_all(self.pairs(rest), text, text.len() - rest.len(), &mut found);
     }
 
-    /// The lowest bit is set for every pair that has a bucket, and for few others.
-    fn bit(&self, a: u8, b: u8) -> u64 {
-        self.firsts[usize::from(b)] >> (a % 64)
+    /// A bit for each pair of a block that may have a bucket. Where to go on is asked only then: asked for each pair, the
+    /// processor would have to guess.
+    #[inline]
+    fn pairs(&self, block: &[u8]) -> u32 {
+        let mut there = 0;
+        for [a, b] in block.as_chunks().0.iter().rev() {
+            there = there << 1 | (self.firsts[usize::from(*b)] >> (a % 64) & 1) as u32;
+        }
+        there
+    }
+
+    /// Looks at the pairs of the block at `from` that have a bit.
+    #[inline]
+    fn look_at_all(&self, mut there: u32, text: &[u8], from: usize, found: &mut impl FnMut(usize, Range<usize>)) {
+        while there != 0 {
+            self.look(text, from + 2 * there.trailing_zeros() as usize, found);
+            there &= there - 1;
+        }
     }
 
     /// Looks at the pair at a place. Its neighbours tell nearly always that no word is there.
     #[inline]
     fn look(&self, text: &[u8], at: usize, found: &mut impl FnMut(usize, Range<usize>)) {
-        let pair = usize::from(u16::from_le_bytes([text[at], text[at + 1]]));
-        let bucket = &self.buckets[usize::from(self.bucket_of[pair])];
-        let mark_at = |at: usize| text.get(at).map_or(0, |byte| mark(*byte));
-        let near = [mark_at(at.wrapping_sub(1)), mark_at(at + 2)];
+        let around = text.get(at.wrapping_sub(1)..).and_then(<[u8]>::first_chunk);
+        let (pair, near) = if let Some(&[before, a, b, behind]) = around {
+            ([a, b], [mark(before), mark(behind)])
+        } else {
+            // At either end of the text.
+            let mark_at = |at: usize| text.get(at).map_or(0, |byte| mark(*byte));
+            ([text[at], text[at + 1]], [mark_at(at.wrapping_sub(1)), mark_at(at + 2)])
+        };
+        let bucket = &self.buckets[usize::from(self.bucket_of[usize::from(u16::from_le_bytes(pair))])];
         if near[0] & bucket.near[0] | near[1] & bucket.near[1] != 0 {
             self.compare(bucket, near, text, at, found);
         }
