@@ -63,9 +63,10 @@ impl Read {
                 parts.iter().map(|part| &**part).zip(finished.iter().map(|finished| &*finished.facts)).collect();
             role(file.path.as_ref(), &transcript.reading, &pieces)
         });
-        let (mut keys, mut pieces, mut drafts) = (Vec::new(), Vec::new(), Vec::new());
+        // Nearly always there is one piece, and a list that grows has room for four at once.
+        let (mut keys, mut pieces, mut drafts) = (Vec::new(), Vec::with_capacity(parts.len()), Vec::new());
         if let Some(kind) = role.session() {
-            let mut lived = Vec::new();
+            let mut lived = Vec::with_capacity(parts.len());
             for (n, (part, finished)) in
                 parts.iter().zip(finished).enumerate().filter(|(_, (part, _))| part.has_lived())
             {
@@ -78,6 +79,7 @@ impl Read {
             let joined = if kind == SessionKind::Main { within(&file, &mut parts, &pieces, setup) } else { Vec::new() };
             // Pieces that nobody knows yet are put together at once. They are hardly ever parted again.
             let is_joined = |at: usize| joined.iter().any(|run| (run.first..=run.last).contains(&at));
+            drafts.reserve_exact(lived.len());
             for (at, (n, finished)) in lived.into_iter().enumerate().filter(|(at, _)| !(is_new && is_joined(*at))) {
                 let next = pieces.get(at + 1);
                 drafts.push((Draft::new(kind, &pieces[at], next, &mut parts[n].ledger, finished, setup), None));
@@ -109,10 +111,13 @@ impl Begun {
 
 /// What is kept of transcripts, in their order.
 pub(super) fn entries(begun: Vec<Begun>, setup: &Setup<'_>) -> Vec<Entry> {
-    let (mut entries, mut drafts, mut places) = (Vec::with_capacity(begun.len()), Vec::new(), Vec::new());
-    for (at, begun) in begun.into_iter().enumerate() {
-        entries.push(begun.entry);
-        for (draft, joined) in begun.drafts {
+    let sessions = begun.iter().map(|begun| begun.drafts.len()).sum();
+    let (mut drafts, mut places) = (Vec::with_capacity(sessions), Vec::with_capacity(sessions));
+    let mut entries = Vec::with_capacity(begun.len());
+    for (at, Begun { mut entry, drafts: of_entry }) in begun.into_iter().enumerate() {
+        entry.sessions.reserve_exact(of_entry.len());
+        entries.push(entry);
+        for (draft, joined) in of_entry {
             drafts.push(draft);
             places.push((at, joined));
         }
