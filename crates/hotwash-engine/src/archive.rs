@@ -10,6 +10,7 @@ use crate::sources::claude_code::discover::Found;
 use crate::stores::{Archived, Form};
 use rustix::fs::{AtFlags, Mode, OFlags, linkat};
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
@@ -30,6 +31,8 @@ const COPIED_FILE: u64 = 1 << 20;
 const LEVEL: i32 = 3;
 /// How much of a transcript's own name is part of the name that it is kept under.
 const NAME_CHARS: usize = 64;
+/// Room for most names.
+const NAME_ROOM: usize = 80;
 
 /// The folder of kept transcripts.
 #[derive(Clone, Debug)]
@@ -83,16 +86,16 @@ impl Archive {
     pub fn keep(&self, found: &Found, file: &File, version: u32, before: Option<&Archived>) -> io::Result<Archived> {
         let path = found.path.to_string_lossy().into_owned();
         let name = before.map_or_else(|| name_of(&path, version), |before| before.name.clone());
-        let to = self.folder.join(&name);
         let mut kept = Archived { path, version, name, form: Form::Copy, size: found.size };
+        let to = || self.folder.join(&kept.name);
         match before.map(|before| (before.form, before.size)) {
             // Another name of a file that has grown has grown with it.
-            Some((Form::Link, _)) if same_file(&to, found) => kept.form = Form::Link,
-            Some((Form::Copy, size)) if size <= found.size && to.exists() => append(&found.path, size, &to)?,
+            Some((Form::Link, _)) if same_file(&to(), found) => kept.form = Form::Link,
+            Some((Form::Copy, size)) if size <= found.size && to().exists() => append(&found.path, size, &to())?,
             // As a whole: what was added by a run that was killed could not be told from the rest.
             Some((Form::Zstd, _)) => {
                 kept.form = Form::Zstd;
-                replace(&to, |out| compress(&found.path, out))?;
+                replace(&to(), |out| compress(&found.path, out))?;
             }
             _ => kept.form = self.keep_anew(found, file, &kept.name)?,
         }
@@ -100,17 +103,17 @@ impl Archive {
     }
 
     fn keep_anew(&self, found: &Found, file: &File, name: &str) -> io::Result<Form> {
-        let to = self.folder.join(name);
+        let to = || self.folder.join(name);
         if self.is_cold(found) && !self.may_copy(found.size) {
             match self.link(found, file, name) {
                 Ok(()) => return Ok(Form::Link),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(&to, found) => {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(&to(), found) => {
                     return Ok(Form::Link);
                 }
                 Err(_) => {} // another file system, one without links, or a file without a name: copy
             }
         }
-        replace(&to, |out| {
+        replace(&to(), |out| {
             if rustix::fs::ioctl_ficlone(&*out, file).is_err() {
                 let mut from = file;
                 from.rewind()?;
@@ -279,18 +282,23 @@ fn compress(from: &Path, to: &mut File) -> io::Result<()> {
 /// long names are found sooner: fewer of them stand in one block of the folder, each of which is looked through from its
 /// beginning.
 fn name_of(path: &str, version: u32) -> String {
-    let stem = stem(path, version);
+    let mut name = stem(path, version);
     let own = Path::new(path).file_stem().and_then(|own| own.to_str()).unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if own.is_empty() || own.len() > NAME_CHARS || !own.chars().all(is_plain) {
-        return format!("{stem}.jsonl");
+    if !own.is_empty() && own.len() <= NAME_CHARS && own.chars().all(is_plain) {
+        name.push('.');
+        name.push_str(own);
     }
-    format!("{stem}.{own}.jsonl")
+    name.push_str(".jsonl");
+    name
 }
 
 /// How the names of all that is kept of a transcript begin, up to the first dot.
 fn stem(path: &str, version: u32) -> String {
-    format!("{:016x}-{version}", xxh3_64(path.as_bytes()))
+    let mut stem = String::with_capacity(NAME_ROOM);
+    // Writing to a string cannot fail.
+    let _ = write!(stem, "{:016x}-{version}", xxh3_64(path.as_bytes()));
+    stem
 }
 
 fn rest(from: &Path, size: u64) -> io::Result<File> {
