@@ -137,15 +137,15 @@ impl Intended {
         let Some(&(opening, _)) = asks.first() else {
             return without_words(facts);
         };
-        let work: Vec<(Ask, EventId)> = asks.iter().copied().filter(|(ask, _)| ask.wants_change()).collect();
+        let work = asks.iter().filter(|(ask, _)| ask.wants_change()).count();
         // Somebody who wonders all along and lets nothing be changed wanted to know.
-        let wants_work = !work.is_empty() && (opening.wants_change() || changed(facts) || work.len() * 2 > asks.len());
+        let wants_work = work > 0 && (opening.wants_change() || changed(facts) || work * 2 > asks.len());
         // A plan or a review that is written down is still one.
         let written_down = matches!(opening, Ask::Plan | Ask::Review) && facts.goal.last_source_edit.is_empty();
         let wants_work = wants_work && !written_down;
-        let family = if wants_work { &work } else { &asks };
+        let family = asks.iter().filter(|(ask, _)| !wants_work || ask.wants_change());
         let mut tally: Vec<(Intent, u32, Vec<EventId>)> = Vec::new();
-        for (at, &(ask, event)) in family.iter().enumerate() {
+        for (at, &(ask, event)) in family.enumerate() {
             let intent = intent_of(ask, facts);
             if !wants_work && intent.needs_change() {
                 continue;
@@ -171,8 +171,12 @@ impl Intended {
         if matches!(intent, Intent::Question | Intent::Investigation) && !facts.goal.last_source_edit.is_empty() {
             return without_words(facts);
         }
-        let text = format!("{} {}", prompts(events.len()), asks_for(intent, events.len()));
-        Intended { intent, confidence, reason: Reason::new(fact_of(intent), text, &events) }
+        let what = asked_for(intent);
+        let text = match events.len() {
+            1 => ["a prompt asks ", what].concat(),
+            n => format!("{n} prompts ask {what}"),
+        };
+        Intended { intent, confidence, reason: Reason { fact: fact_of(intent).into(), text: text.into(), events } }
     }
 
     /// Whether a change was asked for so plainly that none is a failure.
@@ -250,12 +254,8 @@ fn changed(facts: &Facts) -> bool {
     !facts.edits.edit_calls_ok.is_empty() || !facts.goal.changed_by_other_means.is_empty()
 }
 
-fn prompts(n: usize) -> String {
-    if n == 1 { "a prompt".to_owned() } else { format!("{n} prompts") }
-}
-
-fn asks_for(intent: Intent, n: usize) -> String {
-    let what = match intent {
+fn asked_for(intent: Intent) -> &'static str {
+    match intent {
         Intent::Question => "to be told something",
         Intent::Investigation => "to find something out",
         Intent::Review => "for a review",
@@ -265,8 +265,7 @@ fn asks_for(intent: Intent, n: usize) -> String {
         Intent::Feature => "for something new",
         Intent::Refactor => "for a refactoring",
         Intent::None => "for nothing",
-    };
-    format!("{} {what}", if n == 1 { "asks" } else { "ask" })
+    }
 }
 
 fn fact_of(intent: Intent) -> &'static str {

@@ -2,7 +2,7 @@
 
 use super::super::{Item, Reading};
 use super::sheet::Share;
-use super::words::{choose, count, number};
+use super::words::{choose, count_behind, number, push_number};
 use super::{level, note, nothing_to_go_by};
 use crate::facts::Facts;
 use crate::rubric::{Dimension, Offline};
@@ -18,11 +18,14 @@ pub(super) fn read(facts: &Facts, offline: &Offline, dimension: &Dimension) -> R
     let errors = &facts.tools.tool_errors;
     if errors.is_empty() {
         let needed = offline.get("prevented_min_calls") as u64;
+        let mut seen = count_behind("no error in ", calls, "tool call");
         if calls < needed {
-            let seen = count(calls, "tool call");
-            return nothing_to_go_by(format!("no error in {seen}; {} are needed to say anything", number(needed)));
+            seen.push_str("; ");
+            push_number(&mut seen, needed);
+            seen.push_str(" are needed to say anything");
+            return nothing_to_go_by(seen);
         }
-        let clean = note("tool_errors", format!("no error in {}", count(calls, "tool call")), &[]);
+        let clean = note("tool_errors", seen, &[]);
         return level(dimension, PREVENTED, vec![clean], None);
     }
     let poor = [streak(facts, offline, "poor_streak"), unresolved(facts, offline)];

@@ -9,6 +9,8 @@ use crate::rubric::{Dimension, Offline};
 
 const FAILED: usize = 0;
 const COMPLETE: usize = 2;
+/// Room for most that is said of why it is undecided.
+const UNDECIDED_BYTES: usize = 160;
 
 pub(super) fn read(outcome: &Outcome, offline: &Offline, dimension: &Dimension) -> Reading {
     let by_run = outcome.reasons.first().is_some_and(|reason| reason.fact == "verified");
@@ -18,8 +20,13 @@ pub(super) fn read(outcome: &Outcome, offline: &Offline, dimension: &Dimension) 
         Goal::Complete if by_run => level(dimension, COMPLETE, items(), Some(offline.get("confidence_verified"))),
         Goal::Complete => level(dimension, COMPLETE, items(), Some(offline.get("confidence_accepted"))),
         Goal::Undecided => {
-            let reasons: Vec<&str> = outcome.reasons.iter().map(|reason| &*reason.text).collect();
-            nothing_to_go_by(format!("{}: undecided", reasons.join("; ")))
+            let mut why = String::with_capacity(UNDECIDED_BYTES);
+            for (at, reason) in outcome.reasons.iter().enumerate() {
+                why.push_str(if at == 0 { "" } else { "; " });
+                why.push_str(&reason.text);
+            }
+            why.push_str(": undecided");
+            nothing_to_go_by(why)
         }
     }
 }

@@ -51,9 +51,11 @@ impl Share {
 pub(super) fn too_few(n: u64, needed: f64, noun: &str) -> Option<Reading> {
     let needed = needed as u64;
     (n < needed).then(|| {
-        let are = words::choose(needed, ("is", "are"));
-        let seen = words::count(n, noun);
-        nothing_to_go_by([&seen, "; ", &words::number(needed), " ", are, " needed to say anything"].concat())
+        let mut why = words::count(n, noun);
+        why.push_str("; ");
+        words::push_number(&mut why, needed);
+        why.push_str(words::choose(needed, (" is needed to say anything", " are needed to say anything")));
+        nothing_to_go_by(why)
     })
 }
 

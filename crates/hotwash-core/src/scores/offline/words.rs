@@ -2,7 +2,13 @@
 
 /// "1 read", "31 reads".
 pub(super) fn count(n: u64, noun: &str) -> String {
+    count_behind("", n, noun)
+}
+
+/// "no error in 31 reads".
+pub(super) fn count_behind(words: &str, n: u64, noun: &str) -> String {
     let mut out = String::with_capacity(ROOM);
+    out.push_str(words);
     push_count(&mut out, n, noun);
     out
 }
@@ -42,7 +48,7 @@ fn push_count(out: &mut String, n: u64, noun: &str) {
     }
 }
 
-fn push_number(out: &mut String, n: u64) {
+pub(super) fn push_number(out: &mut String, n: u64) {
     if n >= 1000 {
         push_number(out, n / 1000);
         out.push(',');
