@@ -110,7 +110,7 @@ impl Block {
                 event: undone.by.event,
                 dropped: undone.dropped,
             });
-            let (added, removed) = (target.print.added().len() as u32, by.iter().map(|taken| taken.lines).sum());
+            let (added, removed) = (target.print.count_added() as u32, by.iter().map(|taken| taken.lines).sum());
             let enough = removed >= settings.min_lines && f64::from(removed) >= settings.share * f64::from(added);
             let reworked = removed > 0 && enough || revert.is_some();
             Some(Rework { added, removed, sampled: target.print.cut.is_some(), by, revert, reworked })

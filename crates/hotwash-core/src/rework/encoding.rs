@@ -16,6 +16,8 @@ const FILES_MADE_ROOM_FOR: usize = 64;
 const LINE_BYTES: usize = 6;
 /// Room for most other things.
 const THING_BYTES: usize = 20;
+/// Most sessions have no more edits.
+const MOST_EDITS: usize = 16;
 /// How many edits are remembered while lines are written, by the last bits of their events.
 const LATELY: usize = 64;
 
@@ -86,7 +88,7 @@ impl Fingerprint {
     /// that was seen lately.
     fn edits(&self) -> Vec<(EventId, Timestamp)> {
         let mut lately = [None; LATELY];
-        let mut edits = Vec::new();
+        let mut edits = Vec::with_capacity(MOST_EDITS);
         for (_, change) in self.lines() {
             let edit = (change.event, change.at);
             let slot = &mut lately[change.event.0 as usize % LATELY];
@@ -405,6 +407,11 @@ pub(super) mod prism_rework {
                 prop_assert_eq!(one_read, other_read);
                 prop_assert!(one_read.is_none() || one.0 == other.0);
             }
+        }
+
+        #[test]
+        fn lines_are_counted_as_they_are_listed(fingerprint in fingerprint()) {
+            prop_assert_eq!(fingerprint.count_added(), fingerprint.added().len());
         }
 
         #[test]

@@ -226,6 +226,17 @@ impl Fingerprint {
         lines.chunk_by(|a, b| a.0 >> 32 == b.0 >> 32).filter_map(|changes| self.balance(changes)).collect()
     }
 
+    /// How many they are.
+    pub(super) fn count_added(&self) -> usize {
+        let mut lines: Vec<(Line, i32)> = Vec::with_capacity(self.files.iter().map(|file| file.lines.len()).sum());
+        lines.extend(self.lines().map(|(_, change)| (change.line, change.net)));
+        if self.files.len() > 1 {
+            lines.sort_unstable_by_key(|(line, _)| *line);
+        }
+        let is_added = |changes: &&[(Line, i32)]| changes.iter().map(|(_, net)| i64::from(*net)).sum::<i64>() > 0;
+        lines.chunk_by(|a, b| a.0 == b.0).filter(is_added).count()
+    }
+
     /// A line, if the session added it.
     pub(super) fn added_line(&self, line: Line) -> Option<Added> {
         let mut changes = Vec::new();
