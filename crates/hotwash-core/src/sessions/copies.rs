@@ -4,9 +4,9 @@
 //! whose first unshared event is earliest; a transcript with nothing of its own owns nothing.
 
 use super::{Key, Timestamp};
-use crate::facts::calls::KeyMap;
+use crate::facts::calls::{KeyMap, KeySet};
 use crate::filter::Filter;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// The records of one transcript that have an id, in order.
 pub type Records = Vec<(Key, Option<Timestamp>)>;
@@ -57,23 +57,19 @@ fn root(parent: &mut [usize], mut at: usize) -> usize {
 /// For each transcript of a group, the keys that belong to another one of it.
 pub fn foreign(group: &[Records]) -> Vec<Vec<Key>> {
     let contained = contained(group);
-    let mut holders: HashMap<Key, Vec<usize>> = HashMap::new();
+    // Who holds a key, if it is one alone.
+    let mut alone: KeyMap<Key, Option<usize>> = HashMap::default();
     for (at, records) in group.iter().enumerate().filter(|(at, _)| !contained[*at]) {
         for (key, _) in records {
-            let holders = holders.entry(*key).or_default();
-            if holders.last() != Some(&at) {
-                holders.push(at);
-            }
+            let holder = alone.entry(*key).or_insert(Some(at));
+            *holder = holder.filter(|holder| *holder == at);
         }
     }
     // The order of precedence: by the first event that nobody else holds, then by place in the group. One whose own
     // events have no time cannot be the earliest.
     let unshared = |at: usize| {
-        let mut own = group[at]
-            .iter()
-            .filter(|(key, _)| holders.get(key).is_some_and(|holders| *holders == [at]))
-            .map(|(_, time)| *time)
-            .peekable();
+        let mut own =
+            group[at].iter().filter(|(key, _)| alone.get(key) == Some(&Some(at))).map(|(_, time)| *time).peekable();
         match (own.peek().is_some(), own.flatten().next()) {
             (_, Some(time)) => (0, Some(time)),
             (true, None) => (1, None),
@@ -82,16 +78,17 @@ pub fn foreign(group: &[Records]) -> Vec<Vec<Key>> {
     };
     let mut order: Vec<usize> = (0..group.len()).collect();
     order.sort_by_key(|&at| (unshared(at), at));
-    let mut rank = vec![0; group.len()];
-    for (place, &at) in order.iter().enumerate() {
-        rank[at] = place;
+    let mut owners: KeyMap<Key, usize> = HashMap::default();
+    for at in order.into_iter().filter(|at| !contained[*at]) {
+        for (key, _) in &group[at] {
+            owners.entry(*key).or_insert(at);
+        }
     }
 
     let mut foreign = vec![Vec::new(); group.len()];
     for (at, records) in group.iter().enumerate() {
         for (key, _) in records {
-            let owner = holders.get(key).and_then(|holders| holders.iter().copied().min_by_key(|&holder| rank[holder]));
-            if owner != Some(at) {
+            if owners.get(key) != Some(&at) {
                 foreign[at].push(*key);
             }
         }
@@ -104,7 +101,7 @@ pub fn foreign(group: &[Records]) -> Vec<Vec<Key>> {
 /// Which transcripts hold nothing that another one of the group does not hold too. Of equal ones the first is kept.
 /// They own nothing, and must not make the events of the others look shared.
 fn contained(group: &[Records]) -> Vec<bool> {
-    let keys: Vec<HashSet<Key>> = group.iter().map(|records| records.iter().map(|(key, _)| *key).collect()).collect();
+    let keys: Vec<KeySet<Key>> = group.iter().map(|records| records.iter().map(|(key, _)| *key).collect()).collect();
     let within = |at: usize, other: usize| {
         let smaller = keys[at].len() < keys[other].len() || keys[at].len() == keys[other].len() && other < at;
         at != other && smaller && keys[at].is_subset(&keys[other])

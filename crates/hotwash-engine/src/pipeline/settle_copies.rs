@@ -10,7 +10,7 @@ use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How many groups are kept in one go.
@@ -77,7 +77,7 @@ fn settled<'h>(
     unsettled: &Unsettled,
     window: &mut Window,
 ) -> Result<(Vec<Rows>, Vec<&'h str>), StoreError> {
-    let mut members = Vec::new();
+    let (mut members, mut records) = (Vec::new(), Vec::new());
     let mut unreadable = Vec::new();
     for holder in group {
         let Some(file) = store.file(&holder.path)? else { continue };
@@ -86,7 +86,10 @@ fn settled<'h>(
             _ => open_transcript(store, setup.archive, &holder.path, file.version)?,
         };
         match input.map(|mut input| claude_code::read::records(Agent::of(holder.path.as_ref()), &mut *input, window)) {
-            Some(Ok((records, reading))) => members.push((*holder, file, records, reading)),
+            Some(Ok((read, reading))) => {
+                members.push((*holder, file, reading));
+                records.push(read);
+            }
             // A copy had nothing of its own before, so there is nothing to be lost with it.
             _ if holder.role == Role::Copy => {}
             _ => unreadable.push(*holder),
@@ -105,11 +108,9 @@ fn settled<'h>(
             archive.drop_state(&file.path, file.version);
         }
     };
-    let records: Vec<_> = members.iter().map(|(_, _, records, _)| records.clone()).collect();
     let mut rows = Vec::new();
-    for (at, ((holder, file, records, reading), mut foreign)) in
-        members.iter().zip(copies::foreign(&records)).enumerate()
-    {
+    for (at, ((holder, file, reading), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
+        let records = &records[at];
         let agent = Agent::of(file.path.as_ref());
         let open = || open_transcript(store, setup.archive, &file.path, file.version);
         if !taken.is_empty()
@@ -124,10 +125,10 @@ fn settled<'h>(
             drop_state(file);
             continue;
         }
-        let foreign: HashSet<Key> = foreign.into_iter().collect();
+        let foreign: KeySet<Key> = foreign.into_iter().collect();
         let owns_nothing = if records.is_empty() {
             // Its records have no ids: it can only be a copy as a whole.
-            let whole = |(other, (member, ..)): (usize, &(&Holder, _, _, _))| {
+            let whole = |(other, (member, ..)): (usize, &(&Holder, _, _))| {
                 other != at && within(&holder.keys, member) && (member.keys.len() > holder.keys.len() || other < at)
             };
             members.iter().enumerate().any(whole)
