@@ -15,7 +15,7 @@ pub(super) struct Sheet<'a> {
     facts: &'a Facts,
     offline: &'a Offline,
     start: i64,
-    items: Vec<(i64, Item)>,
+    items: Vec<Item>,
 }
 
 /// A part of a whole, never more than all of it.
@@ -141,7 +141,7 @@ impl<'a> Sheet<'a> {
     ) {
         let amount = whole(amount);
         if amount != 0 && self.facts.knows(fact) {
-            self.items.push((amount, note(fact, reason(), events)));
+            self.items.push(Item { amount: thousandths(amount), ..note(fact, reason(), events) });
         }
     }
 
@@ -152,25 +152,24 @@ impl<'a> Sheet<'a> {
     /// Says why the start value stands where nothing moved it.
     pub(super) fn unmoved<R: Into<Cow<'static, str>>>(&mut self, fact: &'static str, reason: impl FnOnce() -> R) {
         if self.items.is_empty() {
-            self.items.push((0, note(fact, reason(), &[])));
+            self.items.push(note(fact, reason(), &[]));
         }
     }
 
     /// Adds it up, the heaviest item first.
     pub(super) fn reading(mut self) -> Reading {
         // Stable, so that equal amounts keep the order in which the scorer looked at them.
-        self.items.sort_by_key(|(amount, _)| std::cmp::Reverse(amount.abs()));
-        let sum: i64 = self.start + self.items.iter().map(|(amount, _)| amount).sum::<i64>();
+        self.items.sort_by_key(|item| std::cmp::Reverse(whole(item.amount).abs()));
+        let sum: i64 = self.start + self.items.iter().map(|item| whole(item.amount)).sum::<i64>();
         let value = sum.clamp(0, 1000);
         if value != sum {
             let reason = if sum < 0 { "cannot go below 0" } else { "cannot go above 1" };
-            self.items.push((value - sum, note("", reason, &[])));
+            self.items.push(Item { amount: thousandths(value - sum), ..note("", reason, &[]) });
         }
-        let item = |(amount, item)| Item { amount: thousandths(amount), ..item };
         Reading::Scored {
             value: Value::Number(thousandths(value)),
             start: thousandths(self.start),
-            items: self.items.into_iter().map(item).collect(),
+            items: self.items,
             confidence: None,
             spread: None,
         }
