@@ -18,18 +18,20 @@ use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::stores::{Archived, Disk, FileState, Holder, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError};
+use crate::stores::{
+    Archived, Disk, FileState, Holder, Holding, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError,
+};
 use entry::{Begun, Read, entries};
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
 use hotwash_core::redaction::Rules;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::offline;
-use hotwash_core::sessions::SessionId;
 use hotwash_core::sessions::topic::Decisions;
+use hotwash_core::sessions::{SessionId, SessionKind};
 use open::{open_to_look, still_begins_so, tail_of_read};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::RangeInclusive;
@@ -339,6 +341,8 @@ struct Held {
     marks: BTreeMap<String, i64>,
     /// All, if any are to be settled.
     holders: Vec<Holder>,
+    /// The pieces of people's, where they are not to be asked of the store.
+    holdings: Option<Vec<Holding>>,
 }
 
 impl Held {
@@ -346,7 +350,7 @@ impl Held {
     fn in_store(store: &Store) -> Result<Held, StoreError> {
         let marks = store.unsettled()?;
         let holders = if marks.is_empty() { Vec::new() } else { store.holders()? };
-        Ok(Held { marks, holders })
+        Ok(Held { marks, holders, holdings: None })
     }
 
     /// As the store would tell it: in the order of their places.
@@ -360,13 +364,33 @@ impl Held {
         if rows.holds_nothing() {
             return;
         }
-        let path = &rows.file.path;
-        self.marks.insert(path.clone(), mark);
+        let path = std::mem::take(&mut rows.file.path);
         let keys = std::mem::take(&mut rows.keys);
         if !keys.is_empty() {
             self.holders.push(Holder { path: path.clone(), role: rows.role, keys });
         }
+        if rows.role.session() == Some(SessionKind::Main) {
+            let (version, pieces) = (rows.file.version, std::mem::take(&mut rows.pieces));
+            self.holdings.get_or_insert_default().push(Holding { path: path.clone(), version, pieces });
+        }
+        self.marks.insert(path, mark);
     }
+}
+
+/// The pieces of all transcripts of people, as the store would tell it. What is known of some is asked again, because
+/// settling may have changed it.
+fn holdings(
+    store: &Store,
+    known: Option<Vec<Holding>>,
+    settled: &BTreeSet<String>,
+) -> Result<Vec<Holding>, StoreError> {
+    let Some(mut holdings) = known else { return store.holdings() };
+    holdings.retain(|holding| !settled.contains(&holding.path));
+    for path in settled {
+        holdings.extend(store.holdings_at(path)?);
+    }
+    holdings.sort_by(|a, b| (&a.path, a.version).cmp(&(&b.path, b.version)));
+    Ok(holdings)
 }
 
 /// The transcripts that are to be settled.
@@ -400,7 +424,7 @@ enum Before {
 /// was put may have changed it.
 fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), StoreError> {
     recut::read_again(store, setup)?;
-    let Held { marks, holders } = match ready.held.take() {
+    let Held { marks, holders, holdings: known } = match ready.held.take() {
         Some(held) => held.in_order(),
         None => Held::in_store(store)?,
     };
@@ -411,7 +435,7 @@ fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), 
     let others = settle_copies::settle_copies(store, setup, &holders, &unsettled)?;
     drop(holders);
     let changed: Paths<'_> = unsettled.marks.keys().chain(&others).map(String::as_str).collect();
-    let holdings = store.holdings()?;
+    let holdings = holdings(store, known, &others)?;
     settle_joins::settle_joins(store, setup, &holdings, &changed, &others, &unsettled)?;
     settle_rework::settle_rework(store, setup.jobs, &holdings, &changed)?;
     store.settled(&unsettled.marks)

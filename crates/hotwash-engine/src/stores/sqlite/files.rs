@@ -147,10 +147,16 @@ impl Store {
         self.read(|connection| {
             let sql = "SELECT path, version, pieces FROM holdings WHERE kind = 'main' ORDER BY path, version";
             let mut statement = connection.prepare(sql)?;
-            let rows = statement.query_map([], |row| {
-                Ok(Holding { path: row.get(0)?, version: row.get(1)?, pieces: pieces(row.get_ref(2)?.as_blob()?)? })
-            })?;
-            rows.collect()
+            statement.query_map([], holding)?.collect()
+        })
+    }
+
+    /// The same, of those in one place.
+    pub fn holdings_at(&self, path: &str) -> Result<Vec<Holding>> {
+        self.read(|connection| {
+            let sql = "SELECT path, version, pieces FROM holdings WHERE kind = 'main' AND path = ?1 ORDER BY version";
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map([path], holding)?.collect()
         })
     }
 
@@ -200,6 +206,10 @@ pub(super) fn held(connection: &Connection, path: &str, version: u32) -> rusqlit
     let mut statement = connection.prepare_cached(sql)?;
     let found = statement.query_row(params![path, version], |row| pieces(row.get_ref(0)?.as_blob()?)).optional()?;
     Ok(found.unwrap_or_default())
+}
+
+fn holding(row: &Row<'_>) -> rusqlite::Result<Holding> {
+    Ok(Holding { path: row.get(0)?, version: row.get(1)?, pieces: pieces(row.get_ref(2)?.as_blob()?)? })
 }
 
 /// Pieces as they are stored.

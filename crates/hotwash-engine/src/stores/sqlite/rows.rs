@@ -27,6 +27,8 @@ pub struct Rows {
     pub(super) holding: Option<HoldingRow>,
     /// Keys of its messages and prompts, by which copies are found.
     pub keys: Vec<Key>,
+    /// Its pieces, which may be joined with others.
+    pub pieces: Vec<Piece>,
     pub(super) sessions: Vec<SessionRows>,
     /// The sessions of several pieces.
     pub joined: Vec<JoinedRows>,
@@ -132,7 +134,7 @@ impl Rows {
             parts,
             is_put: is_new,
         });
-        Rows { file, role, is_new, reading, holding, keys, sessions, joined: joined.collect() }
+        Rows { file, role, is_new, reading, holding, keys, pieces, sessions, joined: joined.collect() }
     }
 }
 
