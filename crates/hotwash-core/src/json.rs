@@ -120,13 +120,15 @@ struct Json<'o>(&'o mut Vec<u8>);
 /// Writes what a list or an object holds, and then its end.
 struct Inside<'o> {
     out: &'o mut Vec<u8>,
-    end: &'static [u8],
+    end: u8,
+    /// It is the only field of an object, which ends with it.
+    of_variant: bool,
 }
 
 impl<'o> Json<'o> {
-    fn inside(self, start: u8, end: &'static [u8]) -> Inside<'o> {
+    fn inside(self, start: u8, end: u8) -> Inside<'o> {
         self.0.push(start);
-        Inside { out: self.0, end }
+        Inside { out: self.0, end, of_variant: false }
     }
 
     /// What a variant holds is the only field of an object.
@@ -150,7 +152,10 @@ impl Inside<'_> {
     }
 
     fn finish(self) {
-        self.out.extend_from_slice(self.end);
+        self.out.push(self.end);
+        if self.of_variant {
+            self.out.push(b'}');
+        }
     }
 }
 
@@ -253,15 +258,15 @@ impl<'o> Serializer for Json<'o> {
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Inside<'o>, Error> {
-        Ok(self.inside(b'[', b"]"))
+        Ok(self.inside(b'[', b']'))
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Inside<'o>, Error> {
-        Ok(self.inside(b'[', b"]"))
+        Ok(self.inside(b'[', b']'))
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Inside<'o>, Error> {
-        Ok(self.inside(b'[', b"]"))
+        Ok(self.inside(b'[', b']'))
     }
 
     fn serialize_tuple_variant(
@@ -271,15 +276,15 @@ impl<'o> Serializer for Json<'o> {
         variant: &'static str,
         _: usize,
     ) -> Result<Inside<'o>, Error> {
-        Ok(self.variant(variant).inside(b'[', b"]}"))
+        Ok(Inside { of_variant: true, ..self.variant(variant).inside(b'[', b']') })
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Inside<'o>, Error> {
-        Ok(self.inside(b'{', b"}"))
+        Ok(self.inside(b'{', b'}'))
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Inside<'o>, Error> {
-        Ok(self.inside(b'{', b"}"))
+        Ok(self.inside(b'{', b'}'))
     }
 
     fn serialize_struct_variant(
@@ -289,7 +294,7 @@ impl<'o> Serializer for Json<'o> {
         variant: &'static str,
         _: usize,
     ) -> Result<Inside<'o>, Error> {
-        Ok(self.variant(variant).inside(b'{', b"}}"))
+        Ok(Inside { of_variant: true, ..self.variant(variant).inside(b'{', b'}') })
     }
 }
 
