@@ -125,7 +125,7 @@ pub(super) fn numbers(text: &[u8], mut found: impl FnMut(Range<usize>, Kind)) {
     }
 }
 
-/// Whether a block of sixteen bytes has four digits. A number has at least ten, at most two bytes from each other, so
+/// Whether a block of sixteen bytes has four digits. A number has at least ten, with at most two bytes between them, so
 /// that it has four in one of the three blocks that the first ten may be spread over.
 fn may_have_numbers(text: &[u8]) -> bool {
     let has_four = |block: &[u8; 16]| {
