@@ -128,16 +128,14 @@ impl Memory {
         if first == Part::Sidechain {
             place.is_sidechain = cursor.is_true()?;
             flag = Some(place.is_sidechain);
-            match cursor.next_if(Part::of) {
-                Some(part) => next = part,
+            let Some(part) = cursor.next_if(Part::of) else {
                 // Newer clients put other pairs behind this one.
-                None => {
-                    if before == Extent::Nothing {
-                        place.read = Extent::Flag;
-                    }
-                    return Ok(());
+                if before == Extent::Nothing {
+                    place.read = Extent::Flag;
                 }
-            }
+                return Ok(());
+            };
+            next = part;
         }
         let (mut run, mut parts, mut texts): (&[u8], _, _) = (&[], u32::from(flag.is_some()), [(0, 0); TEXTS]);
         loop {
