@@ -22,9 +22,6 @@ use std::fmt;
 /// So many files touched decide whether a topic is another one.
 const FILES_DECIDE: usize = 2;
 
-/// With so many more files in common a piece would have to be joined, or it is no longer expected to be.
-const FILES_TURN_IT: usize = 2;
-
 /// Why a piece begins where it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -152,20 +149,7 @@ pub struct Part {
 struct Joint {
     /// The first of them, by its number in the transcript.
     first: usize,
-    /// The files that those before the last one touched.
-    before: KeySet<u64>,
-    /// How many of them the last one touched, too.
-    shared: usize,
     ledger: Ledger,
-}
-
-impl Joint {
-    /// Takes in that the last piece touches another file, of so many by now. Says whether it may still be joined to those
-    /// before: a few files more could turn it, more than that hardly ever do.
-    fn touched(&mut self, file: u64, files: usize) -> bool {
-        self.shared += usize::from(self.before.contains(&file));
-        is_enough(self.shared + FILES_TURN_IT, files)
-    }
 }
 
 impl Part {
@@ -264,10 +248,6 @@ impl Part {
             let (folder, name) = folder_and_name(&call.path);
             self.folders.insert(text_hash(folder));
             self.vocabulary.learn(name);
-            if self.joint.as_deref_mut().is_some_and(|joint| !joint.touched(file, self.touched.len())) {
-                // If it is joined after all, the session is read again as one.
-                self.joint = None;
-            }
         }
         if call.tool.edits() && !self.changed.contains(&call.path) {
             self.changed.push(call.path.clone());
@@ -530,8 +510,12 @@ impl Cutter<'_> {
     /// all again as one session is then spared.
     fn joint(&mut self, event: &Event<'_>) -> Option<Box<Joint>> {
         let number = self.ended.len() - 1;
-        let files = self.ended[number].touched.len();
-        if self.ended[number].joint.as_deref().is_some_and(|joint| is_enough(joint.shared, files)) {
+        let is_joined = |joint: &Joint| {
+            let (before, last) = (&self.ended[joint.first..number], &self.ended[number]);
+            let shared = last.touched.iter().filter(|file| before.iter().any(|part| part.touched.contains(file)));
+            is_enough(shared.count(), last.touched.len())
+        };
+        if self.ended[number].joint.as_deref().is_some_and(is_joined) {
             // The run goes on here: what it was before is no session any more.
             self.ended[number - 1].joint = None;
         } else {
@@ -546,8 +530,7 @@ impl Cutter<'_> {
             Some(joint) => (joint.first, &joint.ledger),
             None => (number, &last.ledger),
         };
-        let before = self.ended[first..].iter().flat_map(|part| part.touched.iter().copied()).collect();
-        Some(Box::new(Joint { first, before, shared: 0, ledger: ledger.clone() }))
+        Some(Box::new(Joint { first, ledger: ledger.clone() }))
     }
 
     /// Whether there is something before a prompt that it could turn away from.
