@@ -377,7 +377,7 @@ fn ran(origin: &Origin<'_>, call: &OpenCall, status: Status, body: &str) -> Ran 
         command: xxh3_64(command.text.trim().as_bytes()),
         output: xxh3_64(without_times(body).as_bytes()),
         checks: if command.runs.is_empty() {
-            !shell::read_only(&command.text) && !command.commits && !body.trim().is_empty()
+            !command.read_only && !command.commits && !body.trim().is_empty()
         } else {
             worst.is_some()
         },

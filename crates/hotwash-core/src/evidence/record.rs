@@ -9,7 +9,6 @@ use crate::facts::calls::{Calls, KeyMap, KeySet};
 use crate::facts::{Facts, OpenCall, Status, Step};
 use crate::redaction::{Compose, Marker, Redacted, Rules, redact, redact_visible};
 use crate::sessions::{ApiError, Compaction, Event, EventId, Key, Kind, Outcome, Tool, command_line};
-use crate::shell;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How much of an event is kept, by weight.
@@ -259,7 +258,7 @@ impl<'r> Recorder<'r> {
         let mut echo = false;
         if let Some(call) = call {
             let ok = status == Status::Ok;
-            if call.tool.only_reads() || call.tool == Tool::Shell && shell::read_only(&call.command.text) {
+            if call.tool.only_reads() || call.tool == Tool::Shell && call.command.read_only {
                 class = Class::Read;
             }
             if call.tool.edits() && ok {

@@ -1,7 +1,7 @@
 //! What a command printed, cut into lines. It is read as it was recorded where that can be done: most lines say nothing,
 //! and need not be decoded to see it.
 
-use memchr::memchr;
+use memchr::memchr2;
 use std::borrow::Cow;
 use std::ops::Range;
 use wide::u8x16;
@@ -17,7 +17,8 @@ pub(crate) struct Output<'o> {
     /// As recorded, or decoded where an escape may hide a letter.
     text: Cow<'o, [u8]>,
     escaped: bool,
-    /// The same without escape sequences, where it has some. They are only looked for in what is decoded.
+    /// The same without escape sequences, where it has some. They, and newlines that are not escaped, are only looked for
+    /// in what is decoded.
     undecorated: Option<String>,
     /// Where its lines end.
     ends: Vec<usize>,
@@ -28,7 +29,7 @@ impl<'o> Output<'o> {
     pub(crate) fn of(body: &Body<'o>) -> Self {
         if let [text] = *body.parts()
             && text.is_escaped()
-            && memchr(0x1b, text.raw()).is_none()
+            && memchr2(0x1b, b'\n', text.raw()).is_none()
             && let Some(ends) = line_ends(text.raw(), true)
         {
             return Output { text: Cow::Borrowed(text.raw()), escaped: true, undecorated: None, ends };
