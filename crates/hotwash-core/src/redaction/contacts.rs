@@ -93,7 +93,7 @@ pub(super) fn userinfo(text: &[u8], at: usize) -> Option<Range<usize>> {
 /// The least number of bytes between the first digit of a number and the last.
 const SHORTEST: usize = 10;
 
-/// The least number of digits in a number.
+/// Where there are fewer digits there is no number. Those that are found have ten at least, which [`may_have_numbers`] goes by.
 const FEWEST: usize = 8;
 
 /// Finds the telephone and card numbers: in runs of digits and what stands between digits, if they are long enough.

@@ -353,9 +353,12 @@ impl Held {
         Ok(Held { marks, holders, holdings: None })
     }
 
-    /// As the store would tell it: in the order of their places.
+    /// As the store would tell it: in the order of their places, of each the one that was put last.
     fn in_order(mut self) -> Held {
-        self.holders.sort_by(|a, b| a.path.cmp(&b.path));
+        last_of_each(&mut self.holders, |holder| &holder.path);
+        if let Some(holdings) = &mut self.holdings {
+            last_of_each(holdings, |holding| &holding.path);
+        }
         self
     }
 
@@ -375,6 +378,14 @@ impl Held {
         }
         self.marks.insert(path, mark);
     }
+}
+
+/// Puts things in the order of their places, and keeps the last one of each place: two names that are no text may become
+/// one.
+fn last_of_each<T>(things: &mut Vec<T>, path: fn(&T) -> &str) {
+    things.reverse();
+    things.sort_by(|a, b| path(a).cmp(path(b)));
+    things.dedup_by(|a, b| path(a) == path(b));
 }
 
 /// The pieces of all transcripts of people, as the store would tell it. What is known of some is asked again, because

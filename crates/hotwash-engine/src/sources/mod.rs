@@ -23,7 +23,8 @@ impl Agent {
         if name.ends_with(langfuse::ENDING.as_bytes()) { Agent::Langfuse } else { Agent::ClaudeCode }
     }
 
-    /// Counts up when the same bytes give other events or facts, so that transcripts are read anew.
+    /// Counts up when the same bytes give other events or facts, or the state to read on from has another form, so that
+    /// transcripts are read anew.
     pub fn decoder(self) -> u32 {
         match self {
             Agent::ClaudeCode => claude_code::DECODER,
