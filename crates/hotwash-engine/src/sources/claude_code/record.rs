@@ -540,7 +540,7 @@ pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Resul
     Ok(())
 }
 
-/// The results of commands, reading and editing, in this order, begin as most of theirs do.
+/// Results of commands, of reading and of editing are looked for, in this order, as clients write them.
 #[inline(never)]
 fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
     if cursor.enter(br#"{"stdout":"#) {
