@@ -60,8 +60,11 @@ pub(super) fn settle_joins(
     for placed in pieces.values() {
         for run in runs(&placed.iter().map(|placed| placed.piece).collect::<Vec<_>>()) {
             if let [alone] = run.pieces[..] {
-                if joined_before.contains(placed[alone].piece.id().0.as_str()) {
-                    single.extend(part(store, setup, placed[alone])?);
+                let (alone, id) = (placed[alone], placed[alone].piece.id());
+                // What it was joined to may be gone altogether, and its session with it.
+                let is_lost = || Ok::<_, StoreError>(!is_as_put(&alone.holding.path) && !store.has_session(&id.0)?);
+                if joined_before.contains(id.0.as_str()) || is_lost()? {
+                    single.extend(part(store, setup, alone)?);
                 }
                 continue;
             }

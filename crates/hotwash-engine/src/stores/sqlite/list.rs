@@ -115,10 +115,7 @@ impl Store {
 
     /// The session whose id begins so; `last` is the latest one. A piece that was joined is found under its session.
     pub fn lookup(&self, prefix: &str, rubric_hash: &str) -> Result<Lookup> {
-        let exact = |connection: &Connection| {
-            connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([prefix])
-        };
-        if self.read(exact)? {
+        if self.has_session(prefix)? {
             return Ok(Lookup::One(Box::new(self.by_id(prefix, rubric_hash)?)));
         }
         let mut ids: Vec<String> = self.read(|connection| {
@@ -147,6 +144,11 @@ impl Store {
             [id] => Ok(Lookup::One(Box::new(self.by_id(id, rubric_hash)?))),
             _ => Ok(Lookup::Many(ids.into_iter().map(SessionId).collect())),
         }
+    }
+
+    /// Whether there is a session with this id.
+    pub fn has_session(&self, id: &str) -> Result<bool> {
+        self.read(|connection| connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([id]))
     }
 
     fn by_id(&self, id: &str, rubric_hash: &str) -> Result<Row> {
