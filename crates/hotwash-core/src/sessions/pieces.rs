@@ -346,6 +346,11 @@ impl Pieces {
         calls.event(event, |event, step| cutter.step(event, step, (!*whole).then_some(topic)));
     }
 
+    /// Passes over an event of a piece that nobody asks for. What is asked for may be about its calls.
+    pub fn pass(&mut self, event: &Event<'_>) {
+        self.calls.event(event, |_, _| {});
+    }
+
     /// The pieces so far, in order. There is always one.
     pub fn parts(&self) -> impl DoubleEndedIterator<Item = &Part> + Clone {
         self.ended.iter().chain([&self.current])

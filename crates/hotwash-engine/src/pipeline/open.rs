@@ -88,15 +88,29 @@ pub fn tell(
 ) -> Result<(), Untold> {
     let mut window = Window::default();
     for (StoredPart { path, version, lines, .. }, number) in parts.iter().zip(transcript_numbers(parts)) {
-        let input = open_transcript(store, archive, path, *version)?;
-        let mut input = input.ok_or_else(|| Untold::Gone(path.clone()))?;
-        let told = read::lines(Agent::of(path.as_ref()), &mut *input, &mut window, lines, &mut |event| {
-            let origin = Origin { id: EventId::of_transcript(number, event.origin.id), ..*event.origin };
-            tell(&Event { origin: &origin, kind: event.kind });
-        });
-        told.map_err(|error| Untold::Unreadable(path.clone(), error))?;
+        tell_lines(store, archive, (path, *version), number, lines, &mut window, tell)?;
     }
     Ok(())
+}
+
+/// Tells `tell` the events of some lines of the transcript with this path and version, as those of the one with this
+/// number in its session.
+pub(super) fn tell_lines(
+    store: &Store,
+    archive: Option<&Archive>,
+    (path, version): (&str, u32),
+    number: usize,
+    lines: &[(u32, u32)],
+    window: &mut Window,
+    tell: &mut dyn FnMut(&Event<'_>),
+) -> Result<(), Untold> {
+    let input = open_transcript(store, archive, path, version)?;
+    let mut input = input.ok_or_else(|| Untold::Gone(path.to_owned()))?;
+    let told = read::lines(Agent::of(path.as_ref()), &mut *input, window, lines, &mut |event| {
+        let origin = Origin { id: EventId::of_transcript(number, event.origin.id), ..*event.origin };
+        tell(&Event { origin: &origin, kind: event.kind });
+    });
+    told.map_err(|error| Untold::Unreadable(path.to_owned(), error))
 }
 
 /// The file of a transcript, unless something else has taken its place.

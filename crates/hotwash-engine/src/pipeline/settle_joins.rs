@@ -5,14 +5,15 @@
 //! that depend on order cannot be added up.
 
 use super::entry::{Draft, Finished, graded};
-use super::open::{Untold, tell};
+use super::open::{Untold, tell_lines};
 use super::{Paths, Setup, Unsettled};
+use crate::sources::claude_code::read::Window;
 use crate::stores::{
     Graded, Holding, Joined, JoinedRows, SessionRows, Store, StoreError, StoredPart, transcript_numbers,
 };
 use hotwash_core::sessions::joining::{Run, runs};
 use hotwash_core::sessions::topic::ByWords;
-use hotwash_core::sessions::{Piece, Pieces, SessionId, SessionKind};
+use hotwash_core::sessions::{Event, Piece, Pieces, SessionId, SessionKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A piece and the transcript it is in.
@@ -121,25 +122,30 @@ fn replay(
     setup: &Setup<'_>,
     pieces: &[Placed<'_>],
 ) -> Result<Option<(Graded, Vec<StoredPart>)>, StoreError> {
+    let mut parts: Vec<StoredPart> = pieces
+        .iter()
+        .map(|Placed { holding, piece }| StoredPart::of(&holding.path, holding.version, "", piece))
+        .collect();
+    let numbers = transcript_numbers(&parts);
     let mut whole = Pieces::whole();
-    let mut parts = Vec::new();
-    for Placed { holding, piece } in pieces {
-        parts.push(StoredPart::of(&holding.path, holding.version, "", piece));
-    }
     let mut recorded: BTreeMap<usize, String> = BTreeMap::new();
-    let told = tell(store, setup.archive, &parts, &mut |event| {
-        let origin = event.origin;
-        if !origin.session.is_empty() {
-            recorded.entry(origin.id.transcript()).or_insert_with(|| origin.session.to_str().into_owned());
-        }
-        whole.event(event, &ByWords);
+    let told = in_one_go(pieces, &numbers).try_for_each(|(of_one, number)| {
+        tell_with_what_came_before(store, setup, of_one, number, &mut |event, is_of_them| {
+            if !is_of_them {
+                return whole.pass(event);
+            }
+            let session = event.origin.session;
+            if !session.is_empty() {
+                recorded.entry(number).or_insert_with(|| session.to_str().into_owned());
+            }
+            whole.event(event, &ByWords);
+        })
     });
     match told {
         Err(Untold::Store(error)) => return Err(error),
         Err(_) => return Ok(None),
         Ok(()) => {}
     }
-    let numbers = transcript_numbers(&parts);
     for (part, number) in parts.iter_mut().zip(numbers) {
         part.opened = part.opened.of_transcript(number);
         part.recorded = recorded.get(&number).cloned().unwrap_or_default();
@@ -149,4 +155,36 @@ fn replay(
     let next = last.holding.pieces.iter().skip_while(|piece| *piece != last.piece).nth(1);
     let draft = Draft::new(SessionKind::Main, pieces[0].piece, next, whole.ledger_mut(), finished, setup);
     Ok(graded(vec![draft], setup).pop().map(|graded| (graded, parts)))
+}
+
+/// Pieces that follow each other in a session and are of one transcript, with its number.
+fn in_one_go<'p>(pieces: &'p [Placed<'p>], numbers: &'p [usize]) -> impl Iterator<Item = (&'p [Placed<'p>], usize)> {
+    let mut rest = pieces;
+    numbers.chunk_by(|a, b| a == b).map(move |same| {
+        let (of_one, after) = rest.split_at(same.len());
+        rest = after;
+        (of_one, same[0])
+    })
+}
+
+/// Tells `tell` the events of pieces of one transcript, and of all pieces before those, which are none of theirs: they are
+/// about calls that are still open, and about what is only repeated later. So what comes of it is what came of reading the
+/// transcript.
+fn tell_with_what_came_before(
+    store: &Store,
+    setup: &Setup<'_>,
+    pieces: &[Placed<'_>],
+    number: usize,
+    tell: &mut dyn FnMut(&Event<'_>, bool),
+) -> Result<(), Untold> {
+    let Some(Placed { holding, piece: last }) = pieces.last() else { return Ok(()) };
+    let known = holding.pieces.iter().take_while(|piece| piece != last).chain([*last]);
+    let known: Vec<(u32, u32)> = known.flat_map(|piece| piece.lines.iter().copied()).collect();
+    let wanted: Vec<(u32, u32)> = pieces.iter().flat_map(|placed| placed.piece.lines.iter().copied()).collect();
+    let place = (holding.path.as_str(), holding.version);
+    tell_lines(store, setup.archive, place, number, &known, &mut Window::default(), &mut |event| {
+        let line = event.origin.id.line();
+        let at = wanted.partition_point(|(_, to)| *to < line);
+        tell(event, wanted.get(at).is_some_and(|(from, _)| *from <= line));
+    })
 }

@@ -4,13 +4,16 @@ use crate::support::{Case, Talk};
 use hotwash_core::sessions::Opening;
 use hotwash_engine::stores::{Row, StoredPart};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+fn edit(file: &str) -> Value {
+    json!({"file_path": format!("/srv/orchard/{file}"), "old_string": "a", "new_string": "b"})
+}
 
 /// A turn in which a file is changed; two minutes and one more for the prompt.
 fn turn(talk: Talk, id: &str, file: &str) -> Talk {
-    let input = json!({"file_path": format!("/srv/orchard/{file}"), "old_string": "a", "new_string": "b"});
-    talk.prompt(id, "now change the next thing").call(&format!("{id}c"), "Edit", &input, "done")
+    talk.prompt(id, "now change the next thing").call(&format!("{id}c"), "Edit", &edit(file), "done")
 }
 
 fn commit(talk: Talk, id: &str) -> Talk {
@@ -131,6 +134,12 @@ enum Act {
     Commit,
     Clear,
     Pause(u32),
+    /// An edit of the first file without a result, or the same call again.
+    Ask,
+    /// The result of such a call, whether or not it was made.
+    Get,
+    /// The records so far once more.
+    Repeat,
 }
 
 fn acts() -> impl Strategy<Value = Vec<Act>> {
@@ -139,8 +148,11 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         2 => Just(Act::Commit),
         1 => Just(Act::Clear),
         1 => (1u32..12).prop_map(Act::Pause),
+        1 => Just(Act::Ask),
+        1 => Just(Act::Get),
+        1 => Just(Act::Repeat),
     ];
-    proptest::collection::vec(act, 1..6)
+    proptest::collection::vec(act, 1..9)
 }
 
 /// Transcripts, each with a start and some acts; the last may be a fork of the first.
@@ -154,6 +166,9 @@ pub(crate) fn transcripts() -> impl Strategy<Value = Vec<String>> {
                     Act::Commit => commit(talk, &id),
                     Act::Clear => clear(talk, &id),
                     Act::Pause(minutes) => talk.later(*minutes),
+                    Act::Ask => talk.asks(&id, &name, "Edit", &edit("0.rs")),
+                    Act::Get => talk.gets(&id, &name, "done"),
+                    Act::Repeat => talk.repeated(),
                 };
             }
             talk
@@ -180,7 +195,7 @@ fn all_at_once(transcripts: &[String]) -> Case {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn prism_any_order_of_arrival_gives_the_same_sessions(transcripts in transcripts(), turned in 0usize..5) {

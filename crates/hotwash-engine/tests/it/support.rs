@@ -351,6 +351,12 @@ impl Talk {
         Talk { session: session.into(), agent, folder, text, minute: self.minute }
     }
 
+    /// The records so far once more, as some clients write them.
+    pub(crate) fn repeated(mut self) -> Talk {
+        self.text = self.text.repeat(2);
+        self
+    }
+
     /// From here on in this folder.
     pub(crate) fn in_folder(mut self, folder: &str) -> Talk {
         folder.clone_into(&mut self.folder);
@@ -374,9 +380,18 @@ impl Talk {
 
     /// A call and its result: two records.
     pub(crate) fn call(self, id: &str, tool: &str, input: &serde_json::Value, result: &str) -> Talk {
-        let block = json!({"type": "tool_result", "tool_use_id": format!("toolu_{id}"), "content": result});
-        self.message(id, &json!({"type": "tool_use", "id": format!("toolu_{id}"), "name": tool, "input": input}))
-            .record(&format!("{id}r"), json!({"type": "user", "message": {"role": "user", "content": [block]}}))
+        self.asks(id, id, tool, input).gets(&format!("{id}r"), id, result)
+    }
+
+    /// A call with an id of its own.
+    pub(crate) fn asks(self, id: &str, call: &str, tool: &str, input: &serde_json::Value) -> Talk {
+        self.message(id, &json!({"type": "tool_use", "id": format!("toolu_{call}"), "name": tool, "input": input}))
+    }
+
+    /// The result of a call.
+    pub(crate) fn gets(self, id: &str, call: &str, result: &str) -> Talk {
+        let block = json!({"type": "tool_result", "tool_use_id": format!("toolu_{call}"), "content": result});
+        self.record(id, json!({"type": "user", "message": {"role": "user", "content": [block]}}))
     }
 
     fn message(self, id: &str, block: &serde_json::Value) -> Talk {
