@@ -22,6 +22,11 @@ use std::fmt;
 /// So many files touched decide whether a topic is another one.
 const FILES_DECIDE: usize = 2;
 
+/// With so many more files in common a piece would have to be joined to those before, or it is no longer expected to be.
+const FILES_TURN_IT: usize = 2;
+/// So many files touched without that do not make it doubtful any more.
+const FILES_ASKED: usize = 64;
+
 /// Why a piece begins where it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -140,7 +145,8 @@ pub struct Part {
     vocabulary: Vocabulary,
     /// Somebody prompted, or the agent answered.
     lived: bool,
-    /// The facts so far of this piece and of those that it will probably be joined to.
+    /// The facts so far of this piece and of those that it will probably be joined to. If it is joined to others, the
+    /// session is read again as one.
     joint: Option<Box<Joint>>,
 }
 
@@ -270,6 +276,11 @@ fn touches(call: &OpenCall) -> Option<u64> {
 
 fn folder_and_name(path: &str) -> (&str, &str) {
     path.rsplit_once(['/', '\\']).unwrap_or(("", path))
+}
+
+/// How many of the files that a piece touches were touched before.
+fn shared(part: &Part, before: &[Part]) -> usize {
+    part.touched.iter().filter(|file| before.iter().any(|part| part.touched.contains(file))).count()
 }
 
 /// Whether a path is, or lies in, what a command line names.
@@ -478,6 +489,19 @@ impl Cutter<'_> {
         {
             self.decide();
         }
+        if touches(call).is_some() && self.has_turned_away() {
+            self.current.joint = None;
+        }
+    }
+
+    /// Whether the piece under way has touched so many other files by now that it will hardly be joined to those before.
+    fn has_turned_away(&self) -> bool {
+        let files = self.current.touched.len();
+        files <= FILES_ASKED
+            && self.current.joint.as_deref().is_some_and(|joint| {
+                let shared = shared(&self.current, &self.ended[joint.first..]);
+                !is_enough(shared + FILES_TURN_IT, files)
+            })
     }
 
     fn decide_by_the_end_of_the_turn(&mut self) {
@@ -517,8 +541,7 @@ impl Cutter<'_> {
         let number = self.ended.len() - 1;
         let is_joined = |joint: &Joint| {
             let (before, last) = (&self.ended[joint.first..number], &self.ended[number]);
-            let shared = last.touched.iter().filter(|file| before.iter().any(|part| part.touched.contains(file)));
-            is_enough(shared.count(), last.touched.len())
+            is_enough(shared(last, before), last.touched.len())
         };
         if self.ended[number].joint.as_deref().is_some_and(is_joined) {
             // The run goes on here: what it was before is no session any more.
