@@ -106,6 +106,25 @@ fn prism_a_joined_session_grows_with_its_last_piece() {
     assert_eq!((&row.session.id, row.session.facts.get().prompts.turns), (&id, 3));
 }
 
+/// A piece is known by its first prompt: one that nobody has prompted yet is another one when somebody does.
+#[test]
+fn prism_a_piece_stays_when_what_it_was_joined_to_becomes_another() {
+    let unprompted = Talk::new("s1").call("a", "Edit", &edit("soil.rs"), "done");
+    let next = turn(Talk::new("s2").later(5), "b", "soil.rs");
+    let case = Case::with(&[("p/1.jsonl", unprompted.text()), ("p/2.jsonl", next.text())]);
+    case.ingest();
+    assert_eq!(case.sessions().len(), 1);
+    case.write("p/1.jsonl", turn(unprompted.later(30), "c", "rain.rs").text());
+    case.ingest();
+    let expected = Case::with(&[]);
+    for name in ["p/1.jsonl", "p/2.jsonl"] {
+        expected.write(name, std::fs::read(case.path(name)).unwrap());
+    }
+    expected.ingest();
+    assert_eq!(counted(&case), counted(&expected));
+    assert_eq!(case.sessions().len(), 2);
+}
+
 #[test]
 fn prism_subagents_follow_the_piece_that_spawned_them() {
     let main = turn(commit(turn(Talk::new("s1"), "a", "soil.rs"), "b"), "c", "rain.rs");
