@@ -3,7 +3,7 @@
 //! The one place that knows how this client writes things down: which user records hold a person's words and which are
 //! the client's, what a slash command looks like, how a tool is called. Versions 1.0.17 to 2.1.325.
 
-use super::place::Part;
+use super::place::{Part, Place};
 use super::record::{Blocks, Content, Record, Texts};
 use hotwash_core::sessions::{
     ApiError, Call, Change, CommandVia, Compaction, Day, Event, EventId, Input, Key, Kind, Message, Origin, Outcome,
@@ -12,31 +12,25 @@ use hotwash_core::sessions::{
 use hotwash_core::text::{Body, Text};
 use std::borrow::Cow;
 
-/// Tells `tell` the events of a record, in order.
-pub(crate) fn events(
-    record: &Record<'_>,
+/// Tells `tell` the events of a record, in order. `origin` is that of the record before, and becomes that of this one.
+pub(crate) fn events<'a>(
+    record: &Record<'a>,
     key: Option<Key>,
     line: u32,
     day: &mut Day,
+    origin: &mut Origin<'a>,
     tell: &mut dyn FnMut(&Event<'_>),
 ) {
-    let origin = Origin {
-        id: EventId(line),
-        key,
-        at: day.parse(&plain(record.timestamp)),
-        cwd: record.place.text(Part::Cwd),
-        version: record.place.text(Part::Version),
-        session: record.place.text(Part::Session),
-        branch: record.place.text(Part::Branch),
-        agent: record.place.text(Part::Agent),
-        sidechain: record.place.is_sidechain,
-        headless: record.place.text(Part::Entrypoint).is("sdk-cli"),
-        place: record.place.hash,
-    };
-    let mut tell = |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
+    // Most were made where the one before was.
+    if record.place.hash.is_none() || record.place.hash != origin.place {
+        *origin = made_in(&record.place);
+    }
+    (origin.id, origin.key, origin.at) = (EventId(line), key, day.parse(&plain(record.timestamp)));
+    let origin = &*origin;
+    let mut tell = |kind: &Kind<'_>| tell(&Event { origin, kind });
     match &*plain(record.kind) {
         // Most are one of these. They are compared as a whole, where a pattern is compared byte by byte.
-        kind if kind == b"assistant" => assistant(record, &mut tell),
+        kind if kind == b"assistant" => assistant(record, origin.agent, &mut tell),
         kind if kind == b"progress" => progress(record, &mut tell),
         kind if kind == b"user" => user(record, &mut tell),
         b"system" => system(record, &mut tell),
@@ -46,6 +40,22 @@ pub(crate) fn events(
         b"custom-title" => tell(&Kind::Title { text: record.custom_title, by_person: true }),
         known if BOOKKEEPING.contains(&known) => tell(&Kind::Activity),
         _ => tell(&Kind::Unknown),
+    }
+}
+
+/// Where a record comes from, as far as its place says.
+#[inline(never)]
+fn made_in<'a>(place: &Place<'a>) -> Origin<'a> {
+    Origin {
+        cwd: place.text(Part::Cwd),
+        version: place.text(Part::Version),
+        session: place.text(Part::Session),
+        branch: place.text(Part::Branch),
+        agent: place.text(Part::Agent),
+        sidechain: place.is_sidechain,
+        headless: place.text(Part::Entrypoint).is("sdk-cli"),
+        place: place.hash,
+        ..Origin::default()
     }
 }
 
@@ -102,7 +112,7 @@ pub(super) const BOOKKEEPING: &[&[u8]] = &[
     b"rate_limit_event",
 ];
 
-fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
+fn assistant(record: &Record<'_>, agent: Text<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let message = &record.message;
     let key = Key::of(message.head.id);
     if record.is_api_error {
@@ -110,12 +120,7 @@ fn assistant(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
         tell(&Kind::ApiError(ApiError::Final(Body::Many(&texts))));
     }
     if !message.head.id.is_empty() {
-        tell(&Kind::Message(Message {
-            key,
-            model: message.head.model,
-            usage: message.head.usage,
-            agent: record.place.text(Part::Agent),
-        }));
+        tell(&Kind::Message(Message { key, model: message.head.model, usage: message.head.usage, agent }));
     }
     let blocks = match &message.content {
         Content::Blocks(blocks) => blocks,

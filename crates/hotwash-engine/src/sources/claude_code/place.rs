@@ -58,10 +58,24 @@ enum Extent {
     More,
 }
 
+/// What was read of a place. Few look at it: most records were made where the one before was.
+#[derive(Clone, Copy, Debug, Default)]
+enum Texts<'a> {
+    #[default]
+    None,
+    /// A run that was known, and where in it they are.
+    Known(&'a [u8], Ranges),
+    /// Anything else.
+    Each([Text<'a>; TEXTS]),
+}
+
+/// Where in a run texts begin and end; nothing begins and ends at the first byte.
+type Ranges = [(u32, u32); TEXTS];
+
 /// Where a record was made.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place<'a> {
-    texts: [Text<'a>; TEXTS],
+    texts: Texts<'a>,
     pub(crate) is_sidechain: bool,
     read: Extent,
     /// Of the run that is all that was read of it, and of a flag before it. Nothing where there was more, or where it came
@@ -73,13 +87,40 @@ impl<'a> Place<'a> {
     /// A part that is a text.
     #[inline]
     pub(crate) fn text(&self, part: Part) -> Text<'a> {
-        self.texts.get(part as usize).copied().unwrap_or_default()
+        self.texts.at(part as usize)
     }
 
     fn set(&mut self, part: Part, value: Text<'a>) {
-        if let Some(text) = self.texts.get_mut(part as usize) {
+        let mut texts = self.texts.each();
+        if let Some(text) = texts.get_mut(part as usize) {
             *text = value;
         }
+        self.texts = Texts::Each(texts);
+    }
+}
+
+impl<'a> Texts<'a> {
+    #[inline]
+    fn at(&self, part: usize) -> Text<'a> {
+        match self {
+            Texts::None => Text::default(),
+            Texts::Known(run, ranges) => {
+                let (from, to) = ranges.get(part).copied().unwrap_or_default();
+                Text::verbatim(run.get(from as usize..to as usize).unwrap_or_default())
+            }
+            Texts::Each(texts) => texts.get(part).copied().unwrap_or_default(),
+        }
+    }
+
+    fn each(&self) -> [Text<'a>; TEXTS] {
+        std::array::from_fn(|part| self.at(part))
+    }
+
+    /// The same with a known run behind it, which counts where both say something.
+    #[cold]
+    fn and(&self, run: &'a [u8], ranges: Ranges) -> Texts<'a> {
+        let known = Texts::Known(run, ranges);
+        Texts::Each(std::array::from_fn(|part| if ranges[part].1 == 0 { self.at(part) } else { known.at(part) }))
     }
 }
 
@@ -90,8 +131,7 @@ pub(crate) struct Memory {
     /// From behind the first key to the end of the last value.
     bytes: Vec<u8>,
     is_sidechain: Option<bool>,
-    /// Where in the bytes texts begin and end; nothing begins and ends at the first byte.
-    texts: [(u32, u32); TEXTS],
+    texts: Ranges,
     hash: Option<PlaceHash>,
 }
 
@@ -111,11 +151,10 @@ impl Memory {
             Extent::Flag => self.hash.map(|hash| hash.beside(place.is_sidechain)),
             Extent::More => None,
         };
-        let bytes = cursor.since(from);
-        for (text, (from, to)) in place.texts.iter_mut().zip(self.texts) {
-            if to != 0 {
-                *text = Text::verbatim(bytes.get(from as usize..to as usize).unwrap_or_default());
-            }
+        let run = cursor.since(from);
+        match before {
+            Extent::More => place.texts = place.texts.and(run, self.texts),
+            Extent::Nothing | Extent::Flag => place.texts = Texts::Known(run, self.texts),
         }
         Ok(())
     }
@@ -186,7 +225,7 @@ mod tests {
 
     fn read(memory: &mut Memory, record: &str) -> (bool, String) {
         let (is_ok, Place { texts, is_sidechain, .. }, rest) = place(memory, record);
-        (is_ok, format!("{texts:?}, {is_sidechain} before {:?}", Text::json(rest)))
+        (is_ok, format!("{:?}, {is_sidechain} before {:?}", texts.each(), Text::json(rest)))
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::sources::json::{Cursor, Malformed};
 use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
-use hotwash_core::sessions::{Day, Event, EventId, Key, Pieces, Timestamp, copies};
+use hotwash_core::sessions::{Day, Event, EventId, Key, Origin, Pieces, Timestamp, copies};
 use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
@@ -482,10 +482,11 @@ impl<'b> Batch<'b> {
 
     /// Tells the events of what was noted.
     fn tell(&mut self, reading: &mut Reading, seen: &mut KeySet<Key>, tell: &mut dyn FnMut(&Event<'_>)) {
+        let mut origin = Origin::default();
         for Noted { line, record } in &self.noted {
             let key = (!record.uuid.is_empty()).then(|| Key::of(record.uuid));
             if key.is_none_or(|key| seen.insert(key)) {
-                decode::events(record, key, *line, &mut self.day, tell);
+                decode::events(record, key, *line, &mut self.day, &mut origin, tell);
             } else {
                 reading.duplicate_lines += 1;
             }
