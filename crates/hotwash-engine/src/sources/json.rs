@@ -237,6 +237,12 @@ impl<'a> Cursor<'a> {
         if self.short_string() { Ok(()) } else { self.skip_any() }
     }
 
+    /// Skips a value, which most often is a long string.
+    #[inline]
+    pub(crate) fn skip_long(&mut self) -> Result<()> {
+        if self.rest.first() == Some(&b'"') { self.long_inside(0).map(drop) } else { self.skip_any() }
+    }
+
     /// Skips a value, which most often is a short number.
     #[inline]
     pub(crate) fn skip_number(&mut self) -> Result<()> {

@@ -420,9 +420,9 @@ fn block<'a>(cursor: &mut Cursor<'a>, block: &mut Block<'a>) -> Result<()> {
             cursor.text(&mut block.text)?;
         }
         if cursor.pass(br#","thinking":"#) {
-            cursor.skip()?;
+            cursor.skip_long()?;
             if cursor.pass(br#","signature":"#) {
-                cursor.skip()?;
+                cursor.skip_long()?;
             }
         }
         if cursor.pass(br#","id":"#) {
@@ -544,7 +544,7 @@ pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Resul
 #[inline(never)]
 fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
     if cursor.enter(br#"{"stdout":"#) {
-        cursor.skip()?;
+        cursor.skip_long()?;
         if cursor.pass(br#","stderr":"#) {
             cursor.skip()?;
         }
@@ -560,7 +560,7 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) 
         cursor.text(&mut result.path)?;
         for key in [br#","oldString":"#.as_slice(), br#","newString":"#, br#","originalFile":"#] {
             if cursor.pass(key) {
-                cursor.skip()?;
+                cursor.skip_long()?;
             }
         }
         if cursor.pass(br#","structuredPatch":"#) {
@@ -635,7 +635,7 @@ fn lines_read(cursor: &mut Cursor<'_>) -> Result<Option<u64>> {
     if cursor.enter(br#"{"filePath":"#) {
         cursor.skip()?;
         if cursor.pass(br#","content":"#) {
-            cursor.skip()?;
+            cursor.skip_long()?;
         }
         if cursor.pass(br#","numLines":"#) {
             pair(cursor, b"numLines")?;
@@ -675,11 +675,10 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
                 cursor.skip_short()?;
             }
         }
-        if cursor.pass(br#","output":"#) {
-            cursor.skip()?;
-        }
-        if cursor.pass(br#","fullOutput":"#) {
-            cursor.skip()?;
+        for key in [br#","output":"#.as_slice(), br#","fullOutput":"#] {
+            if cursor.pass(key) {
+                cursor.skip_long()?;
+            }
         }
         for key in [br#","elapsedTimeSeconds":"#.as_slice(), br#","totalLines":"#, br#","totalBytes":"#] {
             if cursor.pass(key) {
