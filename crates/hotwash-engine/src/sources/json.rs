@@ -449,7 +449,9 @@ impl<'a> Cursor<'a> {
         if self.peek() != Some(b'"') {
             return Err(Malformed);
         }
-        self.string(&mut Text::default())?;
+        if !self.short_string() {
+            self.string(&mut Text::default())?;
+        }
         self.expect(b':')
     }
 

@@ -134,6 +134,7 @@ const UUID: usize = 36;
 const TIMESTAMP: usize = 24;
 const MESSAGE_ID: usize = 28;
 const TOOL_USE_ID: usize = 30;
+const AGENT_ID: usize = 17;
 
 /// Room for the lines of most patches.
 const PATCH: usize = 32;
@@ -192,7 +193,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
 fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory: &mut Memory) -> Result<()> {
     let text = match key.len() {
         4 if key == b"type" => &mut record.kind,
-        4 if key == b"uuid" => &mut record.uuid,
+        4 if key == b"uuid" => return cursor.text_of::<UUID>(&mut record.uuid),
         4 if key == b"data" => return progress(cursor, record.progress.insert(Progress::default())),
         6 if key == b"isMeta" => return flag(cursor, &mut record.is_meta),
         6 if key == b"origin" => return origin(cursor, &mut record.origin),
@@ -203,7 +204,7 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
         7 if key == b"subtype" => &mut record.subtype,
         7 if key == b"content" => &mut record.content,
         7 if key == b"aiTitle" => &mut record.ai_title,
-        9 if key == b"timestamp" => &mut record.timestamp,
+        9 if key == b"timestamp" => return cursor.text_of::<TIMESTAMP>(&mut record.timestamp),
         9 if key == b"operation" => &mut record.operation,
         10 if key == b"attachment" => return attachment(cursor, record.attachment.insert(Attachment::default())),
         11 if key == b"customTitle" => &mut record.custom_title,
@@ -289,6 +290,7 @@ fn message_parts<'a>(
         if cursor.pass(br#","usage":"#) {
             usage(cursor, &mut head.usage)?;
         }
+        cursor.pass(br#","context_management":null"#);
     } else {
         return cursor.object_or_skip(|cursor, key| message_pair(cursor, key, head, &mut content));
     }
@@ -566,6 +568,8 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) 
         if cursor.pass(br#","structuredPatch":"#) {
             patch(cursor, &mut result.patch)?;
         }
+        cursor.pass(br#","userModified":false"#);
+        cursor.pass(br#","replaceAll":false"#);
     } else {
         return cursor.object_or_skip(|cursor, key| tool_use_result_pair(cursor, key, result));
     }
@@ -689,6 +693,15 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
         subagent_message(cursor, progress)?;
         if cursor.pass(br#","normalizedMessages":"#) && !cursor.pass(b"[]") {
             cursor.skip()?;
+        }
+        if cursor.pass(br#","type":"#) {
+            cursor.text(&mut progress.kind)?;
+        }
+        if cursor.pass(br#","prompt":"#) {
+            cursor.skip_long()?;
+        }
+        if cursor.pass(br#","agentId":"#) {
+            cursor.text_of::<AGENT_ID>(&mut progress.agent)?;
         }
     } else {
         return cursor.object_or_skip(|cursor, key| progress_pair(cursor, key, progress));
