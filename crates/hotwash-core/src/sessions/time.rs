@@ -83,15 +83,16 @@ impl Day {
     #[inline]
     fn parse_usual(&mut self, text: &[u8; 24]) -> Option<Timestamp> {
         let (words, _) = text.as_chunks();
-        let time = two_digits_each(words[1], *b"00T00:00")?;
-        let rest = two_digits_each(words[2], *b":00.000Z")?;
+        let time = const { Pattern::new(*b"00T00:00") }.two_digits_each(words[1])?;
+        let rest = const { Pattern::new(*b":00.000Z") }.two_digits_each(words[2])?;
         let (hour, minute, second, millis) = (time.at(3), time.at(6), rest.at(1), rest.at(4) * 10 + rest.at(6) / 10);
         if hour > 24 || minute > 59 || second > 60 {
             return None;
         }
         let date = text.first_chunk()?;
         if self.date != *date {
-            let (year_and_month, day) = (two_digits_each(words[0], *b"0000-00-")?, time.at(0));
+            let year_and_month = const { Pattern::new(*b"0000-00-") }.two_digits_each(words[0])?;
+            let day = time.at(0);
             let (year, month) = (year_and_month.at(0) * 100 + year_and_month.at(2), year_and_month.at(5));
             if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
                 return None;
@@ -111,18 +112,33 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Compares eight bytes with a pattern in which `0` stands for any digit. At the place of each digit: the number that it
-/// and the byte behind it make, where another digit or nothing counts as zero.
-#[inline]
-fn two_digits_each(text: [u8; 8], pattern: [u8; 8]) -> Option<Pairs> {
-    // As nothing carries from one byte to the next, all are worked on as one number.
-    let mut limits = [0x7F; 8];
-    for (limit, byte) in limits.iter_mut().zip(pattern) {
-        *limit -= if byte == b'0' { 9 } else { 0 };
+/// Eight bytes in which `0` stands for any digit.
+struct Pattern {
+    bytes: u64,
+    /// What makes a byte that differs too much carry into its highest bit.
+    limits: u64,
+}
+
+impl Pattern {
+    const fn new(bytes: [u8; 8]) -> Pattern {
+        let mut limits = [0x7F; 8];
+        let mut place = 0;
+        while place < limits.len() {
+            limits[place] -= if bytes[place] == b'0' { 9 } else { 0 };
+            place += 1;
+        }
+        Pattern { bytes: u64::from_le_bytes(bytes), limits: u64::from_le_bytes(limits) }
     }
-    let digits = u64::from_le_bytes(text) ^ u64::from_le_bytes(pattern);
-    let beyond = (digits.wrapping_add(u64::from_le_bytes(limits)) | digits) & u64::from_le_bytes([0x80; 8]);
-    (beyond == 0).then(|| Pairs(digits * 10 + (digits >> 8)))
+
+    /// Compares a text with the pattern. At the place of each digit: the number that it and the byte behind it make, where
+    /// another digit or nothing counts as zero.
+    #[inline]
+    fn two_digits_each(self, text: [u8; 8]) -> Option<Pairs> {
+        // As nothing carries from one byte to the next, all are worked on as one number.
+        let digits = u64::from_le_bytes(text) ^ self.bytes;
+        let beyond = (digits.wrapping_add(self.limits) | digits) & u64::from_le_bytes([0x80; 8]);
+        (beyond == 0).then(|| Pairs(digits * 10 + (digits >> 8)))
+    }
 }
 
 /// Numbers below a hundred, a byte each.
