@@ -25,7 +25,12 @@ pub(crate) fn events<'a>(
     if record.place.hash.is_none() || record.place.hash != origin.place {
         *origin = made_in(&record.place);
     }
-    (origin.id, origin.key, origin.at) = (EventId(line), key, day.parse(&plain(record.timestamp)));
+    origin.id = EventId(line);
+    origin.key = key;
+    origin.at = match record.timestamp.as_verbatim() {
+        Some(bytes) => day.parse(bytes),
+        None => day.parse(&plain(record.timestamp)),
+    };
     let origin = &*origin;
     let mut tell = |kind: &Kind<'_>| tell(&Event { origin, kind });
     match &*plain(record.kind) {
