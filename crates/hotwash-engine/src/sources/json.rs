@@ -545,7 +545,8 @@ impl<'a> Cursor<'a> {
         let Some(block) = inside.first_chunk::<BLOCK>() else { return self.last_string(text) };
         // All of the block at once: how long strings are is anybody's guess.
         let (chunks, _) = block.as_chunks();
-        let marks = chunks.iter().rev().fold(0, |marks, chunk| marks << CHUNK | u64::from(marks_of(chunk)));
+        let marks = |n: usize| u64::from(marks_of(&chunks[n])) << (n * CHUNK);
+        let marks = marks(0) | marks(1) | marks(2) | marks(3);
         let length = marks.trailing_zeros() as usize;
         *text = if block.get(length) == Some(&b'"') {
             self.advance(length + 2);
