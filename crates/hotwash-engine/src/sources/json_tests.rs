@@ -66,6 +66,20 @@ proptest::proptest! {
         proptest::prop_assert_eq!(read, expected);
         proptest::prop_assert_eq!(one.rest(), other.rest());
     }
+
+    #[test]
+    fn what_stood_elsewhere_makes_no_difference(text in r#"[a"\\\n]{0,6}"#, more in r#"[a"\\\n]{0,6}"#, again: bool) {
+        let first = format!("\"{text}\",");
+        let mut cursor = Cursor::in_line(first.as_bytes());
+        let inside = cursor.skip_long().unwrap_or_default();
+        let line = if again { format!("{first}{more}\"}}") } else { format!("\"{text}{more}\"}}") };
+        let (mut one, mut other) = (Cursor::in_line(line.as_bytes()), Cursor::in_line(line.as_bytes()));
+        let read = other.skip();
+        proptest::prop_assert_eq!(one.skip_again(inside), read);
+        if read.is_ok() {
+            proptest::prop_assert_eq!(one.rest(), other.rest());
+        }
+    }
 }
 
 #[test]

@@ -43,6 +43,16 @@ pub(crate) struct Message<'a> {
     pub(crate) content: Content<'a>,
 }
 
+impl<'a> Message<'a> {
+    /// What the agent was told of a tool, as recorded, where it is one text.
+    fn result(&self) -> &'a [u8] {
+        match &self.content {
+            Content::Blocks(Blocks { first: Block { result: Texts::One(text), .. }, .. }) => text.raw(),
+            _ => &[],
+        }
+    }
+}
+
 /// What a message says of itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Head<'a> {
@@ -181,7 +191,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
         cursor.text_of::<UUID>(&mut record.uuid)?;
     }
     if cursor.pass(br#","toolUseResult":"#) {
-        tool_use_result(cursor, record.result.insert(ToolUseResult::default()))?;
+        tool_use_result(cursor, record.message.result(), record.result.insert(ToolUseResult::default()))?;
     }
     if cursor.pass(br#","sourceToolAssistantUUID":"#) {
         cursor.skip_of::<UUID>()?;
@@ -209,7 +219,7 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
         10 if key == b"attachment" => return attachment(cursor, record.attachment.insert(Attachment::default())),
         11 if key == b"customTitle" => &mut record.custom_title,
         13 if key == b"toolUseResult" => {
-            return tool_use_result(cursor, record.result.insert(ToolUseResult::default()));
+            return tool_use_result(cursor, record.message.result(), record.result.insert(ToolUseResult::default()));
         }
         15 if key == b"compactMetadata" => return compact_trigger(cursor, &mut record.compact_trigger),
         16 if key == b"isCompactSummary" => return flag(cursor, &mut record.is_compact_summary),
@@ -542,11 +552,12 @@ pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Resul
     Ok(())
 }
 
-/// Results of commands, of reading and of editing are looked for, in this order, as clients write them.
+/// Results of commands, of reading and of editing are looked for, in this order, as clients write them. What a command
+/// wrote is most often what the agent was told.
 #[inline(never)]
-fn tool_use_result<'a>(cursor: &mut Cursor<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
+fn tool_use_result<'a>(cursor: &mut Cursor<'a>, told: &[u8], result: &mut ToolUseResult<'a>) -> Result<()> {
     if cursor.enter(br#"{"stdout":"#) {
-        cursor.skip_long()?;
+        cursor.skip_again(told)?;
         if cursor.pass(br#","stderr":"#) {
             cursor.skip()?;
         }
@@ -679,9 +690,10 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
                 cursor.skip_short()?;
             }
         }
-        for key in [br#","output":"#.as_slice(), br#","fullOutput":"#] {
-            if cursor.pass(key) {
-                cursor.skip_long()?;
+        if cursor.pass(br#","output":"#) {
+            let output = cursor.skip_long()?;
+            if cursor.pass(br#","fullOutput":"#) {
+                cursor.skip_again(output)?;
             }
         }
         for key in [br#","elapsedTimeSeconds":"#.as_slice(), br#","totalLines":"#, br#","totalBytes":"#] {
