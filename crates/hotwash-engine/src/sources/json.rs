@@ -197,19 +197,15 @@ impl<'a> Cursor<'a> {
     pub(crate) fn text(&mut self, text: &mut Text<'a>) -> Result<()> {
         match self.word() {
             Some(word) => *text = Text::verbatim(word),
-            None => drop(self.any_text(text)?),
+            None => drop(self.text_if(text)?),
         }
         Ok(())
     }
 
-    /// The same. Says whether the value is a string.
+    /// The same for a string that most often is longer than a word.
     #[inline]
-    pub(crate) fn text_if(&mut self, text: &mut Text<'a>) -> Result<bool> {
-        match self.word() {
-            Some(word) => *text = Text::verbatim(word),
-            None => return self.any_text(text),
-        }
-        Ok(true)
+    pub(crate) fn long_text(&mut self, text: &mut Text<'a>) -> Result<()> {
+        self.text_if(text).map(drop)
     }
 
     /// Reads a string, which most often has this length; empty if the value is something else.
@@ -218,7 +214,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn text_of<const LENGTH: usize>(&mut self, text: &mut Text<'a>) -> Result<()> {
         match self.plain::<LENGTH>() {
             Some(plain) => *text = Text::verbatim(plain),
-            None => drop(self.any_text(text)?),
+            None => drop(self.text_if(text)?),
         }
         Ok(())
     }
@@ -540,7 +536,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a string, if the value is one, and says whether; skips anything else.
     #[inline(never)]
-    fn any_text(&mut self, text: &mut Text<'a>) -> Result<bool> {
+    pub(crate) fn text_if(&mut self, text: &mut Text<'a>) -> Result<bool> {
         if self.peek() == Some(b'"') {
             return self.string(text).map(|()| true);
         }

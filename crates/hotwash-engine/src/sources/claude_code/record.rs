@@ -395,7 +395,7 @@ fn content<'a>(cursor: &mut Cursor<'a>, content: &mut Content<'a>) -> Result<()>
         Some(b'"') => {
             *content = Content::Text(Text::default());
             let Content::Text(text) = content else { return Ok(()) };
-            cursor.text(text)?;
+            cursor.long_text(text)?;
         }
         Some(b'[') => {
             *content = Content::Blocks(Blocks::default());
@@ -429,7 +429,7 @@ fn block<'a>(cursor: &mut Cursor<'a>, block: &mut Block<'a>) -> Result<()> {
     if cursor.enter(br#"{"type":"#) {
         cursor.text(&mut block.kind)?;
         if cursor.pass(br#","text":"#) {
-            cursor.text(&mut block.text)?;
+            cursor.long_text(&mut block.text)?;
         }
         if cursor.pass(br#","thinking":"#) {
             cursor.skip_long()?;
@@ -488,7 +488,7 @@ fn texts<'a>(cursor: &mut Cursor<'a>, texts: &mut Texts<'a>) -> Result<u32> {
         Some(b'"') => {
             *texts = Texts::One(Text::default());
             let Texts::One(text) = texts else { return Ok(0) };
-            cursor.text(text)?;
+            cursor.long_text(text)?;
         }
         Some(b'[') => {
             let mut many = Vec::new();
@@ -542,13 +542,18 @@ pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Resul
                 }
                 _ => return cursor.skip(),
             };
-            cursor.text(text)
+            cursor.long_text(text)
         })
     })?;
-    let or = |first: Text<'a>, second: Text<'a>| if first.is_empty() { second } else { first };
-    input.path = or(input.path, or(notebook, folder));
-    input.pattern = or(input.pattern, or(query, url));
-    input.which = or(input.which, agent);
+    let texts = [(&mut input.path, [notebook, folder]), (&mut input.pattern, [query, url])];
+    for (text, others) in texts {
+        if text.is_empty() {
+            *text = if others[0].is_empty() { others[1] } else { others[0] };
+        }
+    }
+    if input.which.is_empty() {
+        input.which = agent;
+    }
     Ok(())
 }
 
@@ -570,7 +575,7 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, told: &[u8], result: &mut ToolUs
             result.lines_read = lines_read(cursor)?;
         }
     } else if cursor.enter(br#"{"filePath":"#) {
-        cursor.text(&mut result.path)?;
+        cursor.long_text(&mut result.path)?;
         for key in [br#","oldString":"#.as_slice(), br#","newString":"#, br#","originalFile":"#] {
             if cursor.pass(key) {
                 cursor.skip_long()?;
