@@ -371,21 +371,23 @@ fn usage_pair(cursor: &mut Cursor<'_>, key: &[u8], usage: &mut Usage) -> Result<
 
 fn cache_creation(cursor: &mut Cursor<'_>, usage: &mut Usage) -> Result<()> {
     usage.cache_write_1h = 0;
-    let mut each = |cursor: &mut Cursor<'_>, key: &[u8]| {
-        match key.len() {
-            25 if key == b"ephemeral_1h_input_tokens" => usage.cache_write_1h = cursor.count()?,
-            _ => cursor.skip()?,
-        }
-        Ok(())
-    };
     if !cursor.enter(br#"{"ephemeral_5m_input_tokens":"#) {
-        return cursor.object_or_skip(each);
+        return cursor.object_or_skip(|cursor, key| cache_creation_pair(cursor, key, usage));
     }
-    cursor.count()?;
+    cursor.skip_number()?;
     if cursor.pass(br#","ephemeral_1h_input_tokens":"#) {
-        each(cursor, b"ephemeral_1h_input_tokens")?;
+        usage.cache_write_1h = cursor.count()?;
     }
-    cursor.more_pairs(each)
+    cursor.more_pairs(|cursor, key| cache_creation_pair(cursor, key, usage))
+}
+
+#[inline(never)]
+fn cache_creation_pair(cursor: &mut Cursor<'_>, key: &[u8], usage: &mut Usage) -> Result<()> {
+    match key.len() {
+        25 if key == b"ephemeral_1h_input_tokens" => usage.cache_write_1h = cursor.count()?,
+        _ => cursor.skip()?,
+    }
+    Ok(())
 }
 
 #[inline(never)]
