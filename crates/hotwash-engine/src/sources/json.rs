@@ -374,7 +374,7 @@ impl<'a> Cursor<'a> {
                     kinds >>= 1;
                 }
                 Some(b'"') => {
-                    if self.word().is_none() {
+                    if !self.short_string() {
                         self.string(&mut Text::default())?;
                     }
                 }
