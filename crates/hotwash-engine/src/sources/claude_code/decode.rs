@@ -33,14 +33,21 @@ pub(crate) fn events<'a>(
     };
     let origin = &*origin;
     let mut tell = |kind: &Kind<'_>| tell(&Event { origin, kind });
-    match &*plain(record.kind) {
-        // Most are one of these. They are compared as a whole, where a pattern is compared byte by byte.
-        kind if kind == b"assistant" => assistant(record, origin.agent, &mut tell),
-        kind if kind == b"progress" => progress(record, &mut tell),
-        kind if kind == b"user" => user(record, &mut tell),
-        b"system" => system(record, &mut tell),
-        b"attachment" => attachment(record, &mut tell),
-        b"queue-operation" => queue(record, &mut tell),
+    match record.kind {
+        kind if kind.is("assistant") => assistant(record, origin.agent, &mut tell),
+        kind if kind.is("progress") => progress(record, &mut tell),
+        kind if kind.is("user") => user(record, &mut tell),
+        kind => other(&plain(kind), record, &mut tell),
+    }
+}
+
+/// Tells the events of a record that is of none of the usual kinds.
+#[inline(never)]
+fn other(kind: &[u8], record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
+    match kind {
+        b"system" => system(record, tell),
+        b"attachment" => attachment(record, tell),
+        b"queue-operation" => queue(record, tell),
         b"ai-title" => tell(&Kind::Title { text: record.ai_title, by_person: false }),
         b"custom-title" => tell(&Kind::Title { text: record.custom_title, by_person: true }),
         known if BOOKKEEPING.contains(&known) => tell(&Kind::Activity),
