@@ -4,12 +4,12 @@
 //! A phrase is found by the beginning of its first word, which is looked up once for each word of a text. That costs less
 //! than an automaton to build and to run: there are more than a thousand phrases, and most texts are a line or two.
 
-use crate::words::{each_run, head, is_alphanumeric};
+use crate::words::{each_run, head, head_len, is_alphanumeric};
 
 /// Phrases of several meanings.
 pub(super) struct Phrases<M> {
     by_word: Vec<FirstWord>,
-    /// A bit for some bits of each of those hashes: most words of a text begin no phrase, and this tells soonest.
+    /// A bit for some bits of the hash of each: most words of a text begin no phrase, and this tells soonest.
     begins: Box<[u64; BEGINS]>,
     list: Vec<Phrase<M>>,
 }
@@ -18,18 +18,25 @@ pub(super) struct Phrases<M> {
 /// or at the first free one behind that. There are more places than words.
 #[derive(Clone, Copy, Default)]
 struct FirstWord {
-    hash: u64,
-    from: u32,
-    to: u32,
+    head: u64,
+    from: u16,
+    to: u16,
+    /// How its phrases go on, a bit for each letter: most texts that hold the word go on otherwise.
+    next: u32,
 }
 
 /// The place of a first word, or where it would be.
-fn place(words: &[FirstWord], hash: u64) -> usize {
-    let mut at = hash as usize % words.len();
-    while words[at].hash != hash && words[at].to != 0 {
+fn place(words: &[FirstWord], head: u64) -> usize {
+    let mut at = hash(head) as usize % words.len();
+    while words[at].head != head && words[at].to != 0 {
         at = (at + 1) % words.len();
     }
     at
+}
+
+/// The bit of the letter with which a text goes on that begins with a word. It may be any where the text ends.
+fn next(text: &[u8], head: u64) -> u32 {
+    text.get(head_len(head) + 1).map_or(!0, |letter| 1 << (letter & 31))
 }
 
 #[derive(Clone, Copy)]
@@ -64,8 +71,9 @@ const BEGINS: usize = 256;
 /// Hardly a phrase takes fewer, with what stands around it.
 const PHRASE_BYTES: usize = 12;
 
-/// The place of a hash among the bits.
-fn bit(hash: u64) -> (usize, u64) {
+/// The place of a word among the bits.
+fn bit(head: u64) -> (usize, u64) {
+    let hash = hash(head);
     ((hash >> 56) as usize % BEGINS, 1 << (hash >> 50 & 63))
 }
 
@@ -94,32 +102,40 @@ impl<M: Copy> Phrases<M> {
         let mut order: Vec<u128> = (0..).zip(&list).map(key).collect();
         order.sort_unstable();
         let word = |key: u128| (key >> 64) as u64;
-        let mut by_word = vec![FirstWord::default(); (2 * order.len()).next_power_of_two()];
+        let list: Vec<Phrase<M>> = order.iter().filter_map(|key| list.get(*key as u32 as usize).copied()).collect();
+        let by_first_word = || order.chunk_by(|one, other| word(*one) == word(*other));
+        let mut by_word = vec![FirstWord::default(); (2 * by_first_word().count()).next_power_of_two()];
         let mut begins = Box::new([0; BEGINS]);
         let mut from = 0;
-        for same in order.chunk_by(|one, other| word(*one) == word(*other)) {
-            let hash = same.first().copied().map_or(0, word);
-            let to = from + same.len() as u32;
-            let at = place(&by_word, hash);
-            by_word[at] = FirstWord { hash, from, to };
+        for same in by_first_word() {
+            let head = same.first().copied().map_or(0, word);
+            let to = from + same.len();
+            let nexts = list[from..to].iter().map(|phrase| next(phrase.words.as_bytes(), head));
+            let next = nexts.fold(0, |all, next| all | next);
+            let at = place(&by_word, head);
+            by_word[at] = FirstWord { head, from: from as u16, to: to as u16, next };
             from = to;
-            let (place, mask) = bit(hash);
+            let (place, mask) = bit(head);
             begins[place] |= mask;
         }
-        let list = order.iter().filter_map(|key| list.get(*key as u32 as usize).copied()).collect();
         Phrases { by_word, begins, list }
     }
 
     /// Tells the phrases that stand in some words at word edges, in order, the longest first. What is not ASCII is in
     /// lower case.
     pub(super) fn find(&self, words: &str, mut tell: impl FnMut(Found<M>)) {
-        let begins = |hash: u64| {
-            let (place, mask) = bit(hash);
+        let begins = |head: u64| {
+            let (place, mask) = bit(head);
             self.begins[place] & mask != 0
         };
-        each_word(words, begins, |start, hash| {
-            let FirstWord { from, to, .. } = self.by_word[place(&self.by_word, hash)];
-            let here = first_bytes(words.as_bytes().get(start..).unwrap_or_default());
+        each_word(words, begins, |start, head| {
+            let text = words.as_bytes().get(start..).unwrap_or_default();
+            let word = &self.by_word[place(&self.by_word, head)];
+            if word.next & next(text, head) == 0 {
+                return;
+            }
+            let here = first_bytes(text);
+            let &FirstWord { from, to, .. } = word;
             for phrase in self.list.get(from as usize..to as usize).unwrap_or_default() {
                 if (here ^ phrase.first) & phrase.mask == 0 {
                     found(words, start, phrase, &mut tell);
@@ -146,16 +162,15 @@ fn ends_at(words: &str, phrase: &str, end: usize) -> bool {
         || !words.get(end..).and_then(|rest| rest.chars().next()).is_some_and(letter)
 }
 
-/// Shows the words of a text with where they begin and their hashes, less those that are seen at once to begin nothing.
+/// Shows the words of a text with where they begin and their heads, less those that are seen at once to begin nothing.
 /// An unspaced character is a word.
 fn each_word(words: &str, begins: impl Fn(u64) -> bool, mut tell: impl FnMut(usize, u64)) {
     each_run(words.as_bytes(), |run| {
         if !run.ascii {
             return each_word_of_run(words, run.start, &mut tell);
         }
-        let hash = hash(run.head);
-        if begins(hash) {
-            tell(run.start, hash);
+        if begins(run.head) {
+            tell(run.start, run.head);
         }
     });
 }
@@ -185,7 +200,7 @@ fn each_word_of_run(words: &str, mut at: usize, tell: &mut impl FnMut(usize, u64
             }
         }
         if at > start {
-            tell(start, hash(head(&bytes[start..at])));
+            tell(start, head(&bytes[start..at]));
         } else {
             // What is no letter: a character is never longer than what is left.
             at += words.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
@@ -193,7 +208,7 @@ fn each_word_of_run(words: &str, mut at: usize, tell: &mut impl FnMut(usize, u64
     }
 }
 
-/// The hash of a word by its first bytes: which of the words that begin alike it is shows when phrases are compared.
+/// The hash of a word by its head: which of the words that begin alike it is shows when phrases are compared.
 fn hash(head: u64) -> u64 {
     let product = head.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     product ^ product >> 32
@@ -209,7 +224,7 @@ fn first_word(phrase: &str) -> u64 {
         }
         _ => ascii,
     };
-    hash(head(phrase.as_bytes().get(..end).unwrap_or_default()))
+    head(phrase.as_bytes().get(..end).unwrap_or_default())
 }
 
 /// The lines of a text with their section, language and phrases.
