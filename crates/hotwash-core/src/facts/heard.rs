@@ -177,7 +177,7 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
     // The heaviest complaint counts.
     let mut complaint: Option<Reaction> = None;
     let (mut accepted, mut hands_off) = (None, false);
-    let mut cues = Vec::new();
+    let mut asked = Asked::default();
     MEANINGS.find(words, |found| match found.meaning {
         Meaning::Reaction(Reaction::Abandoned) if turned_round(words, found.start) => {}
         Meaning::Reaction(Reaction::Accepted) => {
@@ -196,11 +196,12 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
         Meaning::TestsLater => heard.tests_later = true,
         Meaning::Limits => heard.limits = true,
         Meaning::HandsOff => hands_off = true,
-        Meaning::Ask(ask, manner) => cues.push(Cue { ask, manner, start: found.start, end: found.end }),
+        Meaning::Ask(ask, manner) => asked.hear(words, &Cue { ask, manner, start: found.start, end: found.end }),
     });
     // The shortest way to say it.
     heard.commit |= among(words.trim_end_matches(['.', '!']), &["commit", "push", "merge", "提交", "コミット"]);
-    (heard.ask, heard.symptom) = asked(words, &cues, hands_off);
+    heard.ask = asked.weighed(hands_off).or_else(|| asks_on(words));
+    heard.symptom = asked.symptom;
     // "If I commit now, what happens?" wants to know.
     heard.commit &= !matches!(heard.ask, Some(Ask::Question | Ask::Investigation));
     // What goes with a commit ("and update the description") is no further work.
@@ -246,60 +247,81 @@ struct Cue {
 }
 
 /// What a prompt asks for, and whether it says that something is wrong, from its cues in order.
-fn asked(words: &str, cues: &[Cue], hands_off: bool) -> (Option<Ask>, bool) {
-    let mut asks: Vec<Ask> = Vec::new();
-    let (mut symptom, mut soft) = (false, None);
+#[derive(Debug, Default)]
+struct Asked {
+    symptom: bool,
+    soft: Option<Ask>,
+    /// What was asked for last.
+    last: Option<Ask>,
+    /// The first thing that is work, the first of those that change nothing, and the first that somebody wonders about.
+    work: Option<Ask>,
+    reading: Option<Ask>,
+    wonders: Option<Ask>,
     // Of the cues at one place the first is the longest and stands for it: "make sure" is no "make", "write me a plan"
     // no "write".
-    let (mut hidden, mut taken) = (0, None);
-    let (mut seen, mut decided) = (0, false);
-    for cue in cues {
+    hidden: usize,
+    taken: Option<usize>,
+    seen: usize,
+    /// The sentence has said what it asks for.
+    decided: bool,
+}
+
+impl Asked {
+    fn hear(&mut self, words: &str, cue: &Cue) {
         if cue.ask == Ask::Symptom {
-            symptom = true;
-            continue;
+            self.symptom = true;
+            return;
         }
-        if cue.start < hidden || taken == Some(cue.start) {
-            continue;
+        if cue.start < self.hidden || self.taken == Some(cue.start) {
+            return;
         }
-        taken = Some(cue.start);
-        decided = decided && !sentence_ends(words, seen, cue.start);
-        seen = cue.start;
+        self.taken = Some(cue.start);
+        self.decided = self.decided && !sentence_ends(words, self.seen, cue.start);
+        self.seen = cue.start;
         match cue.manner {
-            Manner::Void => hidden = cue.end,
+            Manner::Void => self.hidden = cue.end,
             // A small thing tells more than a look.
-            Manner::Soft => soft = soft.filter(|_| cue.ask != Ask::SmallChange).or(Some(cue.ask)),
+            Manner::Soft => self.soft = self.soft.filter(|_| cue.ask != Ask::SmallChange).or(Some(cue.ask)),
             // "Find out why, and fix it" asks for both; "explain why we add and remove it" does not.
-            _ if decided && !(asks.last() == Some(&Ask::Investigation) && goes_on(words, cue)) => {}
+            _ if self.decided && !(self.last == Some(Ask::Investigation) && goes_on(words, cue)) => {}
             _ if stands(words, cue) => {
-                asks.push(cue.ask);
-                decided = true;
+                self.asks_for(cue.ask);
+                self.decided = true;
             }
             _ => {}
         }
     }
-    if hands_off {
-        asks.retain(|ask| !ask.wants_change());
-        soft = Some(Ask::Investigation);
-    }
-    (weighed(&asks, soft, symptom, hands_off).or_else(|| asks_on(words)), symptom)
-}
 
-/// What several sentences ask for together.
-fn weighed(asks: &[Ask], soft: Option<Ask>, symptom: bool, hands_off: bool) -> Option<Ask> {
-    let first = |wanted: fn(&Ask) -> bool| asks.iter().copied().find(wanted);
-    match first(|ask| ask.wants_change() || matches!(ask, Ask::Plan | Ask::Review)) {
-        // "Change it, it crashes" and "it crashes, add a check" are about the crash.
-        Some(Ask::Change) if symptom => return Some(Ask::BugFix),
-        // "Add a comment": what is changed tells the size.
-        Some(Ask::Change) if soft == Some(Ask::SmallChange) => return soft,
-        Some(work) => return Some(work),
-        None => {}
+    fn asks_for(&mut self, ask: Ask) {
+        self.last = Some(ask);
+        if matches!(ask, Ask::Investigation | Ask::Question) {
+            self.wonders.get_or_insert(ask);
+            return;
+        }
+        self.work.get_or_insert(ask);
+        if !ask.wants_change() {
+            self.reading.get_or_insert(ask);
+        }
     }
-    match first(|ask| matches!(ask, Ask::Investigation | Ask::Question)) {
-        Some(Ask::Question) if symptom => Some(Ask::Investigation),
-        Some(wonders) => Some(wonders),
-        None if symptom && !hands_off => Some(Ask::BugFix),
-        None => soft,
+
+    /// What all of it asks for together.
+    fn weighed(&self, hands_off: bool) -> Option<Ask> {
+        let symptom = self.symptom;
+        let (work, soft) = if hands_off { (self.reading, Some(Ask::Investigation)) } else { (self.work, self.soft) };
+        match work {
+            // "Change it, it crashes" and "it crashes, add a check" are about the crash.
+            Some(Ask::Change) if symptom => return Some(Ask::BugFix),
+            // "Add a comment": what is changed tells the size.
+            Some(Ask::Change) if soft == Some(Ask::SmallChange) => return soft,
+            Some(work) => return Some(work),
+            None => {}
+        }
+        match self.wonders {
+            Some(Ask::Question) if symptom => Some(Ask::Investigation),
+            Some(wonders) => Some(wonders),
+            None if symptom && !hands_off => Some(Ask::BugFix),
+            None => soft,
+        }
     }
 }
 
