@@ -46,7 +46,13 @@ pub fn speech(prompt: &str) -> Speech<'_> {
             ControlFlow::Continue(())
         });
     }
-    speech.words = Cow::Owned(plain(words.trim()).into_owned());
+    // Nothing stands before the first line, which was trimmed.
+    words.truncate(words.trim_end().len());
+    let changed = match plain(&words) {
+        Cow::Owned(changed) => Some(changed),
+        Cow::Borrowed(_) => None,
+    };
+    speech.words = Cow::Owned(changed.unwrap_or(words));
     speech
 }
 
@@ -335,14 +341,13 @@ pub(super) fn plain(words: &str) -> Cow<'_, str> {
     Cow::Borrowed(words)
 }
 
-/// Where the first byte beyond ASCII is, looked for eight bytes at a time.
+/// Where the first byte beyond ASCII is, looked for sixteen bytes at a time.
 fn beyond_ascii(bytes: &[u8]) -> Option<usize> {
-    const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
-    let (words, last) = bytes.as_chunks();
-    for (n, word) in words.iter().enumerate() {
-        let highs = u64::from_le_bytes(*word) & HIGHS;
+    let (blocks, last) = bytes.as_chunks();
+    for (n, block) in blocks.iter().enumerate() {
+        let highs = u8x16::new(*block).to_bitmask();
         if highs != 0 {
-            return Some(n * 8 + highs.trailing_zeros() as usize / 8);
+            return Some(n * 16 + highs.trailing_zeros() as usize);
         }
     }
     let at = last.iter().position(|byte| !byte.is_ascii())?;
