@@ -145,6 +145,7 @@ impl TopicJudge for ByWords {
     fn shift(&self, question: Question<'_>) -> Option<u16> {
         let Question { vocabulary, answer, prompt } = question;
         let mut words = Stems::default();
+        words.reserve(beginning(prompt).len() / WORD_BYTES);
         for_each_word(prompt, |word| {
             words.insert(word);
         });
