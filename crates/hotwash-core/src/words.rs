@@ -43,6 +43,50 @@ pub(crate) fn head_len(head: u64) -> usize {
     HEAD - head.leading_zeros() as usize / 8
 }
 
+/// Words of eight bytes at most by their heads, for looking others up. Most others are none of them, which a bit tells
+/// sooner than all the heads.
+pub(crate) struct Heads {
+    heads: [u64; MOST_HEADS],
+    bits: [u64; 8],
+}
+
+/// No list of words is longer.
+const MOST_HEADS: usize = 32;
+
+impl Heads {
+    /// Of words in lower case.
+    pub(crate) const fn of(words: &[&str]) -> Self {
+        // What is left over holds one of them once more.
+        let mut heads = [head(words[0].as_bytes()); MOST_HEADS];
+        let (mut bits, mut at) = ([0; 8], 0);
+        while at < words.len() {
+            assert!(words[at].len() <= HEAD, "a word is all in its head");
+            heads[at] = head(words[at].as_bytes());
+            let (place, bit) = Self::place(heads[at]);
+            bits[place] |= bit;
+            at += 1;
+        }
+        Heads { heads, bits }
+    }
+
+    /// Where the bit of a head is.
+    const fn place(head: u64) -> (usize, u64) {
+        let hash = head.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55;
+        (hash as usize / 64, 1 << (hash % 64))
+    }
+
+    /// Whether a word, in either case, is one of them.
+    pub(crate) fn contain_word(&self, word: &str) -> bool {
+        // In a head, a bell is an apostrophe.
+        word.len() <= HEAD && self.contain(head(word.as_bytes())) && !word.contains('\u{7}')
+    }
+
+    pub(crate) fn contain(&self, head: u64) -> bool {
+        let (place, bit) = Self::place(head);
+        self.bits[place] & bit != 0 && self.heads.contains(&head)
+    }
+}
+
 /// Whether a character is a letter or a digit. What is not ASCII in most texts is a dash or a quote, which are known here
 /// without the tables.
 pub(crate) fn is_alphanumeric(character: char) -> bool {

@@ -5,8 +5,9 @@
 //! "look at") yields to what is asked beside it. Of several sentences, one that wants work done outweighs one that
 //! wants to know.
 
-use super::phrases::{Found, Phrases, among, bare, before, behind, sentence_ends, turned_round, words_before};
+use super::phrases::{Found, Phrases, bare, before, behind, sentence_ends, turned_round, words_before};
 use super::speech::Speech;
+use crate::words::Heads;
 use std::sync::LazyLock;
 
 pub(super) const ASKS: &str = include_str!("../../data/phrases/asks.txt");
@@ -170,6 +171,7 @@ const BRIEF: usize = 240;
 
 /// Hears what somebody said.
 pub fn heard(speech: &Speech<'_>) -> Heard {
+    const COMMITS: &[&str] = &["commit", "push", "merge", "提交", "コミット"];
     static MEANINGS: LazyLock<Phrases<Meaning>> = LazyLock::new(|| Phrases::new(&[ASKS, REACTIONS], Meaning::of));
     let words: &str = &speech.words;
     let short = words.len() <= SHORT || words.chars().nth(SHORT).is_none();
@@ -199,7 +201,8 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
         Meaning::Ask(ask, manner) => asked.hear(words, &Cue { ask, manner, start: found.start, end: found.end }),
     });
     // The shortest way to say it.
-    heard.commit |= among(words.trim_end_matches(['.', '!']), &["commit", "push", "merge", "提交", "コミット"]);
+    let trimmed = words.trim_end_matches(['.', '!']);
+    heard.commit |= COMMITS.iter().any(|word| word.eq_ignore_ascii_case(trimmed));
     heard.ask = asked.weighed(hands_off).or_else(|| asks_on(words));
     heard.symptom = asked.symptom;
     // "If I commit now, what happens?" wants to know.
@@ -226,16 +229,18 @@ fn weight(reaction: Reaction) -> u32 {
 
 /// Whether a word of acceptance is meant so: no wish ("would be great"), no "thanks, but".
 fn accepts(words: &str, found: &Found<Meaning>) -> bool {
-    const WISHES: &[&str] =
-        &["would", "could", "might", "'d", "it'd", "that'd", "be", "wäre", "serait", "sería", "estaría", "seria"];
-    const NOT: &[&str] = &["nicht", "kein", "keine", "not", "if", "wenn", "pas", "si", "to", "no", "não"];
-    const BUT: &[&str] = &["but", "however", "except", "although", "aber", "mais", "pero", "mas", "sauf", "salvo"];
+    static WISHES: Heads = Heads::of(&[
+        "would", "could", "might", "'d", "it'd", "that'd", "be", "wäre", "serait", "sería", "estaría", "seria",
+    ]);
+    static NOT: Heads = Heads::of(&["nicht", "kein", "keine", "not", "if", "wenn", "pas", "si", "to", "no", "não"]);
+    static BUT: Heads =
+        Heads::of(&["but", "however", "except", "although", "aber", "mais", "pero", "mas", "sauf", "salvo"]);
     let rest = words.get(found.end..).unwrap_or_default();
-    let but = rest.split_whitespace().any(|word| among(bare(word), BUT));
+    let but = rest.split_whitespace().any(|word| BUT.contain_word(bare(word)));
     let but = but || ["但", "不过", "でも", "しかし", "けど"].iter().any(|word| rest.contains(word));
     !but && !turned_round(words, found.start)
-        && !before(words, found.start, 2, WISHES)
-        && !behind(words, found.end, 2, NOT)
+        && !before(words, found.start, 2, &WISHES)
+        && !behind(words, found.end, 2, &NOT)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -330,40 +335,41 @@ fn asks_on(words: &str) -> Option<Ask> {
 }
 
 fn goes_on(words: &str, cue: &Cue) -> bool {
-    const AND: &[&str] = &["and", "then", "und", "dann", "et", "puis", "y", "luego", "e", "depois"];
-    cue.ask != Ask::Question && before(words, cue.start, 1, AND)
+    static AND: Heads = Heads::of(&["and", "then", "und", "dann", "et", "puis", "y", "luego", "e", "depois"]);
+    cue.ask != Ask::Question && before(words, cue.start, 1, &AND)
 }
 
 /// "What we create" tells; "can we create" asks.
 fn told(words: &str, at: usize) -> bool {
-    const PRONOUNS: &[&str] =
-        &["i", "you", "we", "they", "it", "he", "she", "i'll", "we'll", "they'll", "i've", "we've"];
-    #[rustfmt::skip]
-    const MODALS: &[&str] = &["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"];
+    static PRONOUNS: Heads =
+        Heads::of(&["i", "you", "we", "they", "it", "he", "she", "i'll", "we'll", "they'll", "i've", "we've"]);
+    static MODALS: Heads =
+        Heads::of(&["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"]);
     let mut before = words_before(words, at);
-    before.next().is_some_and(|word| among(word, PRONOUNS)) && before.next().is_none_or(|word| !among(word, MODALS))
+    before.next().is_some_and(|word| PRONOUNS.contain_word(word))
+        && before.next().is_none_or(|word| !MODALS.contain_word(word))
 }
 
 /// Whether a cue counts where it stands.
 fn stands(words: &str, cue: &Cue) -> bool {
     #[rustfmt::skip]
-    const ARTICLES: &[&str] = &[
+    static ARTICLES: Heads = Heads::of(&[
         "the", "a", "an", "this", "that", "these", "those", "my", "your", "our", "their", "its", "last", "any", "each",
         "every", "no", "first", "of", "new", "is", "was", "been", "by", "on", "in", "as", "per", "for", "with",
-    ];
+    ]);
     #[rustfmt::skip]
-    const FILLERS: &[&str] = &[
+    static FILLERS: Heads = Heads::of(&[
         "and", "but", "so", "ok", "okay", "hm", "hmm", "also", "now", "then", "well", "question", "q", "yes", "no", "oh",
         "ah", "hi", "hey", "hello", "please", "thanks", "", "und", "aber", "et", "mais", "y", "pero", "e", "mas",
-    ];
-    const CONDITIONS: &[&str] =
-        &["if", "when", "don't", "not", "without", "never", "didn't", "did", "doesn't", "won't"];
+    ]);
+    static CONDITIONS: Heads =
+        Heads::of(&["if", "when", "don't", "not", "without", "never", "didn't", "did", "doesn't", "won't"]);
     match cue.manner {
-        Manner::Lead => words_before(words, cue.start).all(|word| among(word, FILLERS)),
+        Manner::Lead => words_before(words, cue.start).all(|word| FILLERS.contain_word(word)),
         Manner::Verb => {
-            !before(words, cue.start, 1, ARTICLES)
+            !before(words, cue.start, 1, &ARTICLES)
                 && !told(words, cue.start)
-                && !before(words, cue.start, 3, CONDITIONS)
+                && !before(words, cue.start, 3, &CONDITIONS)
                 // A part of a name: `--add`, `run.sh`, "test-repo".
                 && !words.get(..cue.start).unwrap_or_default().ends_with(['-', '_', '.', '/', '`', '"', '<'])
                 && !words.get(cue.end..).unwrap_or_default().starts_with(['-', '_', '/', '`', '>', '='])

@@ -4,7 +4,7 @@
 //! A phrase is found by the beginning of its first word, which is looked up once for each word of a text. That costs less
 //! than an automaton to build and to run: there are more than a thousand phrases, and most texts are a line or two.
 
-use crate::words::{each_run, head, head_len, is_alphanumeric};
+use crate::words::{Heads, each_run, head, head_len, is_alphanumeric};
 
 /// Phrases of several meanings.
 pub(super) struct Phrases<M> {
@@ -286,36 +286,35 @@ pub(super) fn words_before(words: &str, at: usize) -> impl Iterator<Item = &str>
 
 /// Whether the words right before a phrase turn it round ("not all tests pass", "if it works").
 pub(super) fn turned_round(words: &str, start: usize) -> bool {
-    before(words, start, 4, TURNS)
+    before(words, start, 4, &TURNS)
 }
 
 /// Whether one of some words stands among the last `many` of a sentence before a place in it.
-pub(super) fn before(words: &str, at: usize, many: usize, list: &[&str]) -> bool {
-    words_before(words, at).take(many).any(|word| among(word, list))
+pub(super) fn before(words: &str, at: usize, many: usize, list: &Heads) -> bool {
+    words_before(words, at).take(many).any(|word| list.contain_word(word))
 }
 
 /// Whether one of some words stands among the first `many` behind a place, in the same part of the sentence.
-pub(super) fn behind(words: &str, at: usize, many: usize, list: &[&str]) -> bool {
+pub(super) fn behind(words: &str, at: usize, many: usize, list: &Heads) -> bool {
     let behind = words.get(at..).unwrap_or_default();
     let part = behind.split(['.', '!', '?', '\n', ';', ',']).next().unwrap_or_default();
-    part.split_whitespace().take(many).any(|word| among(bare(word), list))
+    part.split_whitespace().take(many).any(|word| list.contain_word(bare(word)))
 }
 
-/// Whether a word is one of some words.
-pub(super) fn among(word: &str, list: &[&str]) -> bool {
-    list.iter().any(|known| known.eq_ignore_ascii_case(word))
-}
-
-/// A word without the signs around it.
+/// A word without the signs around it. Most have none.
 pub(super) fn bare(word: &str) -> &str {
+    let plain = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'\'');
+    if plain(word.as_bytes().first()) && plain(word.as_bytes().last()) {
+        return word;
+    }
     word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'')
 }
 
 #[rustfmt::skip]
-const TURNS: &[&str] = &[
+static TURNS: Heads = Heads::of(&[
     "not", "no", "never", "isn't", "aren't", "doesn't", "don't", "until", "if", "whether", "once", "ensure", "verify",
     "check", "make", "nicht", "kein", "keine", "wenn", "ob", "pas", "si",
-];
+]);
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@
 
 use super::Key;
 use crate::facts::calls::KeyMap;
-use crate::words::{HEAD, each_run, head, head_len, is_alphanumeric};
+use crate::words::{Heads, each_run, head_len, is_alphanumeric};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -187,7 +187,7 @@ fn points_back(prompt: &str) -> bool {
     let Some(head) = ascii_beginning(prompt) else { return points_back_in_any_script(prompt) };
     let first = head.split(separates).find(|word| !word.is_empty());
     first.is_none_or(|first| OPENINGS.iter().any(|opening| opening.eq_ignore_ascii_case(first)))
-        || holds(head.as_bytes(), &BACKWARDS_HEADS)
+        || holds(head.as_bytes(), &BACKWARDS)
 }
 
 /// The beginning of a prompt as ASCII, unless it has letters beyond that. Other signs, such as dashes and quotes, stand
@@ -224,7 +224,7 @@ fn points_back_in_any_script(prompt: &str) -> bool {
     let head = prompt.get(..end).unwrap_or_default().to_lowercase();
     let mut words = head.split(separates).filter(|word| !word.is_empty());
     words.clone().next().is_none_or(|first| OPENINGS.contains(&first))
-        || words.any(|word| BACKWARDS_HEADS.contain_word(word))
+        || words.any(|word| BACKWARDS.contain_word(word))
         || UNSPACED.iter().any(|mark| head.contains(mark))
 }
 
@@ -279,53 +279,16 @@ const OPENINGS: &[&str] = &[
     "não",
 ];
 /// Words that lean on what was before.
-const BACKWARDS: &[&str] = &[
+static BACKWARDS: Heads = Heads::of(&[
     "it", "its", "that", "those", "these", "them", "same", "again", "above", "previous", "earlier", "before",
     "instead", "das", "dies", "diese", "dieser", "dieses", "wieder", "vorhin", "ça", "cela", "encore", "même", "eso",
     "esto", "otra", "mismo", "isso", "isto", "mesmo", "novo",
-];
+]);
 /// The same in scripts that put no spaces between words.
 const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
-static BACKWARDS_HEADS: Heads<{ BACKWARDS.len() }> = Heads::of(BACKWARDS);
-
-/// Words of eight bytes at most by their heads. Most words are none of them, which a bit tells sooner than all the heads.
-struct Heads<const MANY: usize> {
-    heads: [u64; MANY],
-    bits: [u64; 4],
-}
-
-impl<const MANY: usize> Heads<MANY> {
-    const fn of(words: &[&str]) -> Self {
-        let (mut heads, mut bits, mut at) = ([0; MANY], [0; 4], 0);
-        while at < MANY {
-            assert!(words[at].len() <= HEAD, "a word is all in its head");
-            heads[at] = head(words[at].as_bytes());
-            let (word, bit) = Self::place(heads[at]);
-            bits[word] |= bit;
-            at += 1;
-        }
-        Heads { heads, bits }
-    }
-
-    /// Where the bit of a head is.
-    const fn place(head: u64) -> (usize, u64) {
-        let hash = head.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
-        (hash as usize / 64, 1 << (hash % 64))
-    }
-
-    /// Whether a word in lower case is one of them.
-    fn contain_word(&self, word: &str) -> bool {
-        word.len() <= HEAD && self.contain(head(word.as_bytes()))
-    }
-
-    fn contain(&self, head: u64) -> bool {
-        let (word, bit) = Self::place(head);
-        self.bits[word] & bit != 0 && self.heads.contains(&head)
-    }
-}
 
 /// Whether one of some words stands in an ASCII text. An apostrophe is part of a word.
-fn holds<const MANY: usize>(text: &[u8], words: &Heads<MANY>) -> bool {
+fn holds(text: &[u8], words: &Heads) -> bool {
     let goes_on = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'\'');
     let mut holds = false;
     each_run(text, |run| {
