@@ -44,16 +44,19 @@ impl Fold for Pace {
         let Some(at) = event.origin.at else {
             return;
         };
-        self.first = Some(self.first.map_or(at, |first| first.min(at)));
-        // Records written late carry earlier times: they add nothing, and the latest time stays the measure.
-        if let Some(last) = self.last {
-            let gap = (at.0 - last.0).clamp(0, LONGEST_STEP_MS);
-            match event.kind {
-                Kind::Prompt(_) | Kind::PlanApproval(_) => self.waiting_ms += gap,
-                _ => self.active_ms += gap,
+        match self.last {
+            Some(last) if at > last => {
+                let gap = (at.0 - last.0).clamp(0, LONGEST_STEP_MS);
+                match event.kind {
+                    Kind::Prompt(_) | Kind::PlanApproval(_) => self.waiting_ms += gap,
+                    _ => self.active_ms += gap,
+                }
+                self.last = Some(at);
             }
+            // Records written late carry earlier times: they add nothing, and the latest time stays the measure.
+            Some(_) => self.first = self.first.min(Some(at)),
+            None => (self.first, self.last) = (Some(at), Some(at)),
         }
-        self.last = Some(self.last.map_or(at, |last| last.max(at)));
     }
 
     fn finish(&mut self) -> PaceFacts {
