@@ -141,7 +141,7 @@ pub struct Part {
     touched: KeySet<u64>,
     /// Files changed, by their paths: a commit names paths.
     changed: Vec<String>,
-    folders: KeySet<u64>,
+    folders: Vec<u64>,
     vocabulary: Vocabulary,
     /// Somebody prompted, or the agent answered.
     lived: bool,
@@ -252,7 +252,10 @@ impl Part {
         }
         if self.touched.insert(file) {
             let (folder, name) = folder_and_name(&call.path);
-            self.folders.insert(text_hash(folder));
+            let folder = text_hash(folder);
+            if !self.folders.contains(&folder) {
+                self.folders.push(folder);
+            }
             self.vocabulary.learn(name);
         }
         if call.tool.edits() && !self.changed.contains(&call.path) {
@@ -515,7 +518,8 @@ impl Cutter<'_> {
     fn decide(&mut self) {
         let Some(tentative) = self.tentative.take() else { return };
         let Tentative { mut before, after } = *tentative;
-        if after.touched.is_disjoint(&before.touched) && after.folders.is_disjoint(&before.folders) {
+        let same_folder = after.folders.iter().any(|folder| before.folders.contains(folder));
+        if after.touched.is_disjoint(&before.touched) && !same_folder {
             *self.current = after;
             before.end();
             self.ended.push(before);
