@@ -1,6 +1,6 @@
 //! What the people in front of the agent did: prompts, commands, interrupts.
 
-use super::calls::{KeyMap, KeySet};
+use super::calls::KeyMap;
 use super::value::{Cited, facts};
 use super::{Fold, Shared, text_hash};
 use crate::sessions::{Compaction, Event, EventId, Kind, PromptVia};
@@ -64,7 +64,7 @@ facts! {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Prompts {
     facts: PromptFacts,
-    said: KeySet<u64>,
+    said: Vec<u64>,
     queued: KeyMap<u64, EventId>,
 }
 
@@ -83,7 +83,7 @@ impl Fold for Prompts {
                     PromptVia::WithResult => facts.human_prompts_in_tool_result_lines += 1,
                     PromptVia::Queued => facts.human_prompts_in_attachments += 1,
                 }
-                self.said.insert(text_hash(prompt.words));
+                self.said.push(text_hash(prompt.words));
             }
             Kind::PlanApproval(_) => {
                 facts.plan_prompts.push(id);
