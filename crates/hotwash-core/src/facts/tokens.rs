@@ -226,17 +226,17 @@ impl Fold for TokenFold {
     /// Everything but the cost, which needs a price table: [`TokenFold::priced`].
     fn finish(&mut self) -> TokenFacts {
         let mut tokens = Tokens::default();
-        let mut by_model = vec![0u64; self.models.len()];
+        let mut models: Vec<(u64, &str)> = self.models.iter().map(|model| (0, &**model)).collect();
         for (_, model, usage) in &self.messages.list {
             tokens.add(&usage.into());
-            by_model[usize::from(*model)] += 1;
+            models[usize::from(*model)].0 += 1;
         }
-        let mut order: Vec<usize> = (0..self.models.len()).filter(|&model| by_model[model] > 0).collect();
-        order.sort_by(|&a, &b| by_model[b].cmp(&by_model[a]).then(self.models[a].cmp(&self.models[b])));
+        models.retain(|(messages, _)| *messages > 0);
+        models.sort_unstable_by(|(a, one), (b, other)| b.cmp(a).then(one.cmp(other)));
         TokenFacts {
             assistant_messages: self.messages.list.len() as u64,
             tokens,
-            models: order.into_iter().map(|model| self.models[model].to_string()).collect(),
+            models: models.into_iter().map(|(_, model)| model.to_owned()).collect(),
             peak_context: self.peak_context,
             subagents_seen_in_progress: self.subagents.keys().cloned().collect(),
             api_errors_retried: Cited(std::mem::take(&mut self.retried)),
