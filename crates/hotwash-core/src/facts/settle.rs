@@ -100,9 +100,17 @@ fn iteration_loop(facts: &Facts, from: EventId) -> Cited {
 /// Where the last turns begin.
 fn last_turns(facts: &Facts) -> EventId {
     let prompts = &facts.prompts;
-    let mut turns: Vec<EventId> = prompts.human_prompts.0.iter().chain(&prompts.plan_prompts.0).copied().collect();
-    turns.sort_unstable();
-    turns.iter().rev().nth(LAST_TURNS - 1).copied().unwrap_or_default()
+    // The last of them so far, the latest first.
+    let mut turns = [EventId::default(); LAST_TURNS];
+    for turn in prompts.human_prompts.0.iter().chain(&prompts.plan_prompts.0) {
+        let mut turn = *turn;
+        for later in &mut turns {
+            if turn > *later {
+                std::mem::swap(&mut turn, later);
+            }
+        }
+    }
+    turns[LAST_TURNS - 1]
 }
 
 fn last(cited: &Cited) -> Option<EventId> {
