@@ -96,7 +96,10 @@ fn own_words<'t, T>(
     let mut unsure: Vec<&str> = Vec::new();
     for line in text.lines() {
         let trimmed = line.trim();
-        let mark = ["```", "~~~", "\"\"\""].into_iter().find(|mark| trimmed.starts_with(mark));
+        let mark = match trimmed.as_bytes().first() {
+            Some(b'`' | b'~' | b'"') => ["```", "~~~", "\"\"\""].into_iter().find(|mark| trimmed.starts_with(mark)),
+            _ => None,
+        };
         match (fence, mark) {
             (Some(open), _) => {
                 note_error(trimmed, speech);
@@ -194,7 +197,10 @@ fn is_drawn(line: &str) -> bool {
 
 /// `Error: …`, `error[E0308]: …`, `ERROR …`: what a program prints, not how a person begins a sentence.
 fn is_error_line(line: &str) -> bool {
-    ["Error: ", "error: ", "error[", "ERROR ", "ERROR: ", "Exception in "].iter().any(|mark| line.starts_with(mark))
+    line.starts_with(['E', 'e'])
+        && ["Error: ", "error: ", "error[", "ERROR ", "ERROR: ", "Exception in "]
+            .iter()
+            .any(|mark| line.starts_with(mark))
 }
 
 /// `[lint] …`, `[INFO] …`: what a task or a log is told by.
