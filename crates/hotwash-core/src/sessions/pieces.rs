@@ -479,12 +479,14 @@ impl Cutter<'_> {
     }
 
     fn done(&mut self, call: &OpenCall) {
+        // The first commit of a turn counts.
         if call.command.commits
+            && self.turn.commit.is_none()
             && let Some(commit) = shell::commit(&call.command.text)
         {
             let part = self.tentative.as_ref().map_or(&*self.current, |tentative| &tentative.after);
             if part.is_committed_by(&commit) || self.current.is_committed_by(&commit) {
-                self.turn.commit.get_or_insert(call.id);
+                self.turn.commit = Some(call.id);
             }
         }
         if touches(call).is_some()
