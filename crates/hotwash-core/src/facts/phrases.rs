@@ -25,11 +25,12 @@ struct FirstWord {
     next: u32,
 }
 
-/// The place of a first word, or where it would be.
+/// The place of a first word, or where it would be. How many places there are is a power of two, so that no number has to
+/// be divided.
 fn place(words: &[FirstWord], head: u64) -> usize {
-    let mut at = hash(head) as usize % words.len();
+    let mut at = hash(head) as usize & (words.len() - 1);
     while words[at].head != head && words[at].to != 0 {
-        at = (at + 1) % words.len();
+        at = (at + 1) & (words.len() - 1);
     }
     at
 }
