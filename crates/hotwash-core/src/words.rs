@@ -160,6 +160,17 @@ mod tests {
         assert!(('\0'..=char::MAX).all(|character| is_alphanumeric(character) == character.is_alphanumeric()));
     }
 
+    #[test]
+    fn words_are_looked_up_in_either_case() {
+        static WORDS: Heads = Heads::of(&["don't", "no", "não", "question"]);
+        for word in ["don't", "DON'T", "No", "não", "NãO", "Question"] {
+            assert!(WORDS.contain_word(word), "{word}");
+        }
+        for word in ["", "n", "not", "don\u{7}t", "nÃo", "questions", "questio"] {
+            assert!(!WORDS.contain_word(word), "{word}");
+        }
+    }
+
     proptest! {
         #[test]
         fn runs_are_found_wherever_they_stand(text in r"([a-cA-C0-1@\[`{/:é中 .]{0,12}[ \n]{0,2}){0,30}") {
