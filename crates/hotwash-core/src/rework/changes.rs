@@ -6,7 +6,7 @@
 
 use super::acts::{self, Deed};
 use super::fingerprint::{ACTS_KEPT, Act, FileChange, Fingerprint, LineChange, Subject, What};
-use super::lines::{Line, each_line, line_behind_sign};
+use super::lines::{Line, Scanner};
 use super::repository::{FileKey, repository, tree_key, within};
 use crate::sessions::{Change, EventId, Timestamp};
 use crate::shell;
@@ -109,6 +109,7 @@ impl Lines {
         let Lines { added, removed, touches, .. } = &mut lines;
         let created = change.created.map_or(0, |content| (content.raw().len() / LINE_BYTES).min(MOST_LINES));
         touches.reserve(change.patch.len() + created);
+        let mut scanner = Scanner::new();
         for line in change.patch {
             let how = match line.raw().first() {
                 Some(b'+') => 0,
@@ -117,11 +118,11 @@ impl Lines {
             };
             *added += 1 - how;
             *removed += how;
-            touches.extend(line_behind_sign(*line).map(|line| Touch::new(line, how)));
+            touches.extend(scanner.line_behind_sign(*line).map(|line| Touch::new(line, how)));
         }
         let patched = touches.len();
         if let Some(content) = change.created {
-            each_line(content, |line| {
+            scanner.each_line(content, |line| {
                 *added += 1;
                 touches.extend(line.map(|line| Touch::new(line, Touch::CREATED)));
             });

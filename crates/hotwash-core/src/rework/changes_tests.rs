@@ -1,6 +1,6 @@
 use super::*;
 use crate::facts::testing::ledger_of;
-use crate::rework::CommitId;
+use crate::rework::{CommitId, each_line};
 
 fn line(text: &str) -> Line {
     let mut found = None;

@@ -33,14 +33,7 @@ impl Line {
 /// Shows `each` the hash of every line of a text, or nothing for a line that says nothing. A newline at the end begins
 /// no further line.
 pub fn each_line(text: Text<'_>, each: impl FnMut(Option<Line>)) {
-    hash_lines(text.raw(), text.is_escaped(), each);
-}
-
-/// The hash of a line that is the rest of a text behind its first byte, such as the sign of a patch.
-pub(super) fn line_behind_sign(text: Text<'_>) -> Option<Line> {
-    let mut hash = None;
-    hash_lines(text.raw().get(1..).unwrap_or_default(), text.is_escaped(), |line| hash = hash.or(line));
-    hash
+    Scanner::new().each_line(text, each);
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -48,55 +41,83 @@ const HIGHS: u64 = ONES << 7;
 
 /// As many bytes as a word of the machine has bits.
 const BLOCK: usize = 64;
-/// So many bytes are copied at once: more than most runs between blanks have.
-const COPY: usize = 16;
+/// So many bytes are copied at once: more than nearly all runs between blanks have.
+const COPY: usize = BLOCK / 2;
 
-fn hash_lines(bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
-    let mut line = Hasher::new();
-    // Where the next block begins, and where the line under way does.
-    let (mut at, mut began) = (0, 0);
-    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let mut last = [b' '; BLOCK + COPY];
-        let block = rest.first_chunk().unwrap_or_else(|| {
-            last[..rest.len()].copy_from_slice(rest);
-            &last
-        });
-        let (mut blanks, mut stops) = marks(block, escaped);
-        // What of the block belongs to the line, and where the next block begins.
-        let (mut from, mut to, mut next) = (0, BLOCK, BLOCK);
-        while stops != 0 {
-            let stop = stops.trailing_zeros() as usize;
-            stops &= stops - 1;
-            let length = match rest.get(stop + 1) {
-                _ if !escaped => 1,
-                Some(b'"' | b'\\' | b'/') if stop + 1 < BLOCK => {
-                    // The character behind the backslash stands for itself.
-                    blanks |= 1 << stop;
-                    stops &= !(2 << stop);
-                    continue;
-                }
-                Some(b't' | b'r') if stop + 1 < BLOCK => {
-                    blanks |= 3 << stop;
-                    continue;
-                }
-                Some(b'n') => 2,
-                _ => {
-                    line.block(block, from, stop, blanks);
-                    next = stop + escape(&rest[stop..], &mut line);
-                    to = from;
-                    break;
-                }
-            };
-            line.block(block, from, stop, blanks);
-            each(line.finish());
-            from = stop + length;
-            began = at + from;
-        }
-        line.block(block, from, to, blanks);
-        at += next.max(from);
+/// Hashes the lines of one text after the other, in the same room.
+pub(super) struct Scanner {
+    line: Hasher,
+    /// The last block of a text, and whatever stood there before.
+    last: [u8; BLOCK + COPY],
+}
+
+impl Scanner {
+    pub(super) fn new() -> Self {
+        Scanner { line: Hasher::new(), last: [0; _] }
     }
-    if began < bytes.len() {
-        each(line.finish());
+
+    /// The hash of a line that is the rest of a text behind its first byte, such as the sign of a patch.
+    pub(super) fn line_behind_sign(&mut self, text: Text<'_>) -> Option<Line> {
+        let mut hash = None;
+        self.hash(text.raw().get(1..).unwrap_or_default(), text.is_escaped(), |line| hash = hash.or(line));
+        hash
+    }
+
+    /// As [`each_line`].
+    pub(super) fn each_line(&mut self, text: Text<'_>, each: impl FnMut(Option<Line>)) {
+        self.hash(text.raw(), text.is_escaped(), each);
+    }
+
+    fn hash(&mut self, bytes: &[u8], escaped: bool, mut each: impl FnMut(Option<Line>)) {
+        let Scanner { line, last } = self;
+        // Where the next block begins, and where the line under way does.
+        let (mut at, mut began) = (0, 0);
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                last[..rest.len()].copy_from_slice(rest);
+                last
+            });
+            let (mut blanks, mut stops) = marks(block, escaped);
+            // What is behind the end is blank.
+            let behind = u64::MAX.checked_shl(rest.len() as u32).unwrap_or(0);
+            blanks |= behind;
+            stops &= !behind;
+            // What of the block belongs to the line, and where the next block begins.
+            let (mut from, mut to, mut next) = (0, BLOCK, BLOCK);
+            while stops != 0 {
+                let stop = stops.trailing_zeros() as usize;
+                stops &= stops - 1;
+                let length = match rest.get(stop + 1) {
+                    _ if !escaped => 1,
+                    Some(b'"' | b'\\' | b'/') if stop + 1 < BLOCK => {
+                        // The character behind the backslash stands for itself.
+                        blanks |= 1 << stop;
+                        stops &= !(2 << stop);
+                        continue;
+                    }
+                    Some(b't' | b'r') if stop + 1 < BLOCK => {
+                        blanks |= 3 << stop;
+                        continue;
+                    }
+                    Some(b'n') => 2,
+                    _ => {
+                        line.block(block, from, stop, blanks);
+                        next = stop + escape(&rest[stop..], line);
+                        to = from;
+                        break;
+                    }
+                };
+                line.block(block, from, stop, blanks);
+                each(line.finish());
+                from = stop + length;
+                began = at + from;
+            }
+            line.block(block, from, to, blanks);
+            at += next.max(from);
+        }
+        if began < bytes.len() {
+            each(line.finish());
+        }
     }
 }
 
@@ -176,10 +197,8 @@ impl Hasher {
             ends &= ends.wrapping_sub(1);
             // More than the run may be copied: what follows is written over it.
             copy(block, start, &mut self.rest, length);
-            let mut at = start + COPY;
-            while at < end {
-                copy(block, at, &mut self.rest, length + at - start);
-                at += COPY;
+            if end - start > COPY {
+                copy(block, start + COPY, &mut self.rest, length + COPY);
             }
             length += end - start;
         }
@@ -359,7 +378,7 @@ mod prism_rework {
         #[test]
         fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             each_line(Text::json(&bytes), |_| {});
-            line_behind_sign(Text::json(&bytes));
+            Scanner::new().line_behind_sign(Text::json(&bytes));
         }
     }
 }
