@@ -53,8 +53,8 @@ pub(crate) fn deeds(command: &str, cwd: &str) -> Vec<Deed> {
 }
 
 /// The commits that git says it made, with their subjects.
-pub(super) fn commits_shown(output: &str) -> Vec<(Option<CommitId>, &str)> {
-    output.lines().filter_map(shown_commit).map(|(id, subject)| (CommitId::parse(id), subject)).collect()
+pub(super) fn commits_shown(output: &str) -> impl Iterator<Item = (Option<CommitId>, &str)> {
+    output.lines().filter_map(shown_commit).map(|(id, subject)| (CommitId::parse(id), subject))
 }
 
 /// Whether git says that it could not do it. The exit code is often lost in a pipe.
@@ -66,9 +66,11 @@ pub(crate) fn refused(output: &str) -> bool {
 
 /// Whether git says that there was nothing to commit.
 pub(super) fn nothing_to_commit(output: &str) -> bool {
-    ["nothing to commit", "no changes added to commit", "nothing added to commit"]
-        .iter()
-        .any(|words| output.contains(words))
+    // Few outputs have what all of them end with.
+    output.contains(" to commit")
+        && ["nothing to commit", "no changes added to commit", "nothing added to commit"]
+            .iter()
+            .any(|words| output.contains(words))
 }
 
 fn git(segment: &Segment<'_>, cwd: &str, deeds: &mut Vec<Deed>) {
@@ -246,7 +248,7 @@ mod prism_rework {
     #[test]
     fn output_shows_commits_and_refusals() {
         let output = "[main 3f2a1b9] Add a cache\n 1 file changed\n[main 77aa88b] Revert \"Add a cache\"\n";
-        let shown = commits_shown(output);
+        let shown: Vec<_> = commits_shown(output).collect();
         assert_eq!(shown[0], (CommitId::parse("3f2a1b9"), "Add a cache"));
         assert_eq!(shown[1].1, "Revert \"Add a cache\"");
         assert!(refused("error: could not revert 3f2a1b9... Add a cache"));

@@ -12,6 +12,7 @@ use crate::sessions::{Change, EventId, Timestamp};
 use crate::shell;
 use crate::text::{Body, Text};
 use serde::{Deserialize, Serialize};
+use std::cell::LazyCell;
 
 /// How many commands before the first change are remembered. A session with more has done something by then.
 const OPENING: usize = 32;
@@ -196,8 +197,9 @@ impl Changes {
     }
 
     fn did(&mut self, deeds: Vec<Deed>, output: &str, event: EventId) {
-        let refused = acts::refused(output);
-        let mut shown = acts::commits_shown(output).into_iter();
+        // Most outputs are those of a commit, which needs no more than the line that shows it.
+        let refused = LazyCell::new(|| acts::refused(output));
+        let mut shown = acts::commits_shown(output);
         for deed in deeds {
             match deed {
                 Deed::Commit { .. } if acts::nothing_to_commit(output) => {}
@@ -209,7 +211,7 @@ impl Changes {
                     }
                     self.commit(shown.next(), event);
                 }
-                _ if refused => {}
+                _ if *refused => {}
                 Deed::Revert(named) => {
                     let undoes = shown.next();
                     for id in named {
