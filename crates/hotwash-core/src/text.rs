@@ -68,9 +68,8 @@ impl<'a> Text<'a> {
 
     /// The text itself. Borrows where nothing has to be resolved.
     pub fn to_str(self) -> Cow<'a, str> {
-        if self.form == Form::Plain || memchr::memchr(b'\\', self.bytes).is_none() {
-            // Checked as a whole first: piece by piece costs several times as much.
-            return std::str::from_utf8(self.bytes).map_or_else(|_| String::from_utf8_lossy(self.bytes), Cow::Borrowed);
+        if self.says_itself() {
+            return valid(self.bytes);
         }
         let mut out = Vec::with_capacity(self.bytes.len());
         unescape(self.bytes, &mut out);
@@ -78,6 +77,25 @@ impl<'a> Text<'a> {
             Ok(text) => text,
             Err(invalid) => String::from_utf8_lossy(invalid.as_bytes()).into_owned(),
         })
+    }
+
+    /// The same, in room that is used again.
+    pub(crate) fn to_str_in<'r>(self, room: &'r mut Vec<u8>) -> Cow<'r, str>
+    where
+        'a: 'r,
+    {
+        if self.says_itself() {
+            return valid(self.bytes);
+        }
+        room.clear();
+        room.reserve(self.bytes.len());
+        unescape(self.bytes, room);
+        valid(room)
+    }
+
+    /// Whether nothing has to be resolved.
+    fn says_itself(self) -> bool {
+        self.form == Form::Plain || memchr::memchr(b'\\', self.bytes).is_none()
     }
 
     /// Whether the text is exactly this ASCII word. Does not allocate unless the recorded form is escaped.
@@ -144,6 +162,11 @@ impl Recorded {
     pub fn text(&self) -> Text<'_> {
         Text { bytes: &self.bytes, form: self.form }
     }
+}
+
+/// Bytes as text. Checked as a whole first: piece by piece costs several times as much.
+fn valid(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Cuts after at most `limit` bytes, and not inside an escape or a character.

@@ -79,9 +79,9 @@ impl<'o> Output<'o> {
         })
     }
 
-    /// A line of it.
-    pub(super) fn line<'s>(&self, bytes: &'s [u8]) -> Cow<'s, str> {
-        self.recorded(bytes).to_str()
+    /// A line of it, in room that is used again.
+    pub(super) fn line<'s>(&self, bytes: &'s [u8], room: &'s mut Vec<u8>) -> Cow<'s, str> {
+        self.recorded(bytes).to_str_in(room)
     }
 
     fn recorded<'s>(&self, bytes: &'s [u8]) -> Text<'s> {

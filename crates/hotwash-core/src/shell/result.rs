@@ -57,12 +57,13 @@ pub(crate) fn result_of(run: Run, output: &Output<'_>, exit: Exit) -> RunResult 
 fn read(kind: RunKind, output: &Output<'_>) -> RunResult {
     let mut result = RunResult::Unknown;
     let mut tap = lines::Tap::default();
+    let mut room = Vec::new();
     let bytes = output.bytes();
     let mut glance = lines::Glance::of(kind, bytes);
     for place in output.lines() {
         let line = &bytes[place.clone()];
         let Some(holds) = glance.at(line, place) else { continue };
-        let line = output.line(line);
+        let line = output.line(line, &mut room);
         let (task, line) = lines::task_and_text(lines::bare(&line));
         if line.is_empty() {
             continue;
