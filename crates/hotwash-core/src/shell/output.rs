@@ -89,19 +89,22 @@ impl<'o> Output<'o> {
     }
 }
 
+/// As many bytes as a word has bits: line ends are looked for in so many at once.
+const BLOCK: usize = 64;
+
 /// Where the lines of a text end, or nothing where something is escaped beside blanks, quotes and backslashes.
 fn line_ends(text: &[u8], escaped: bool) -> Option<Vec<usize>> {
     let mut ends = Vec::with_capacity(text.len() / LINE_BYTES);
-    let mark = u8x16::splat(if escaped { b'\\' } else { b'\n' });
-    let (chunks, rest) = text.as_chunks();
-    let mut last = [0; 16];
+    let mark = if escaped { b'\\' } else { b'\n' };
+    let (blocks, rest) = text.as_chunks();
+    let mut last = [0; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
     // Where the last escape ends.
     let mut behind = 0;
-    for (n, chunk) in chunks.iter().chain([&last]).enumerate() {
-        let mut marks = u8x16::new(*chunk).simd_eq(mark).to_bitmask();
+    for (n, block) in blocks.iter().chain([&last]).enumerate() {
+        let mut marks = places(block, mark);
         while marks != 0 {
-            let at = 16 * n + marks.trailing_zeros() as usize;
+            let at = BLOCK * n + marks.trailing_zeros() as usize;
             marks &= marks - 1;
             if !escaped {
                 ends.push(at);
@@ -116,4 +119,11 @@ fn line_ends(text: &[u8], escaped: bool) -> Option<Vec<usize>> {
         }
     }
     Some(ends)
+}
+
+/// Where a byte stands in a block: a bit for each place.
+fn places(block: &[u8; BLOCK], byte: u8) -> u64 {
+    let (chunks, _) = block.as_chunks::<16>();
+    let bits = |n: usize| u64::from(u8x16::new(chunks[n]).simd_eq(u8x16::splat(byte)).to_bitmask());
+    bits(0) | bits(1) << 16 | bits(2) << 32 | bits(3) << 48
 }
