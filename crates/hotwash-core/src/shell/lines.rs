@@ -4,11 +4,11 @@
 //! names are full of "failed". Putting the lines together is [`result`](super::result)'s work.
 
 use std::borrow::Cow;
-use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use memchr::memmem::{FindIter, Finder};
+use memchr::memmem::Finder;
+use wide::u8x16;
 
 use super::runs::RunKind;
 
@@ -312,11 +312,17 @@ pub(super) struct Glance<'o> {
     kind: RunKind,
     phrases: &'static Phrases,
     holds: Holds,
-    /// The places of the words of which a line that counts something has one.
-    counted: Vec<Peekable<FindIter<'o, 'static>>>,
+    output: &'o [u8],
+    /// Words of which a line that counts something has one.
+    counted: &'static [Finder<'static>],
+    /// Where each of them stands next, as far as lines were asked for.
+    places: [usize; MOST_COUNTED],
     /// Before this place of the output stands none of them that is still to come.
     next: usize,
 }
+
+/// So many words are looked for of which a line that counts something has one.
+const MOST_COUNTED: usize = 5;
 
 /// Of these each line that counts tests has one: failed, passing, Errors. Linters have [`PROBLEMS`].
 static COUNTED: Needles = Needles::of(&["ail", "ass", "rror"]);
@@ -332,32 +338,34 @@ const LOOKED_AT: &[&str] = &[
 impl<'o> Glance<'o> {
     /// Looks through the output of a run, decoded or as an [`Output`](super::Output) has it.
     pub(super) fn of(kind: RunKind, output: &'o [u8]) -> Self {
-        let places = |words: &'static Needles| -> Vec<_> {
-            words.finders().iter().map(|word| word.find_iter(output).peekable()).collect()
+        let (phrases, counted): (_, &[Finder<'_>]) = match kind {
+            RunKind::Test => (&TESTS, COUNTED.finders()),
+            RunKind::Build => (&BUILDS, &[]),
+            RunKind::Lint => (&LINTS, PROBLEMS.finders()),
         };
-        let (phrases, holds, counted) = match kind {
-            RunKind::Test => (&TESTS, false, places(&COUNTED)),
-            RunKind::Build => (&BUILDS, BUILDS.inside(output, false), Vec::new()),
-            RunKind::Lint => {
-                let mut counted = places(&PROBLEMS);
-                let counts = counted.iter_mut().any(|places| places.peek().is_some());
-                (&LINTS, LINTS.inside(output, counts), counted)
-            }
+        let mut places = [usize::MAX; MOST_COUNTED];
+        for (place, word) in places.iter_mut().zip(counted) {
+            *place = word.find(output).unwrap_or(usize::MAX);
+        }
+        let next = places.into_iter().min().unwrap_or(usize::MAX);
+        let inside = match kind {
+            RunKind::Test => false,
+            RunKind::Build | RunKind::Lint => phrases.inside(output, next < usize::MAX),
         };
-        Glance { kind, phrases, holds: Holds { phrases: holds, counts: false }, counted, next: 0 }
+        Glance { kind, phrases, holds: Holds { phrases: inside, counts: false }, output, counted, places, next }
     }
 
     /// What the line at this place of the output may hold, or nothing where it says nothing. Lines are asked for in order.
     pub(super) fn at(&mut self, line: &[u8], place: Range<usize>) -> Option<Holds> {
         let mut holds = self.holds;
         if self.next < place.end {
-            self.next = usize::MAX;
-            for places in &mut self.counted {
-                while places.peek().is_some_and(|at| *at < place.start) {
-                    places.next();
+            for (next, word) in self.places.iter_mut().zip(self.counted) {
+                if *next < place.start {
+                    let found = word.find(&self.output[place.start..]);
+                    *next = found.map_or(usize::MAX, |at| place.start + at);
                 }
-                self.next = self.next.min(places.peek().copied().unwrap_or(usize::MAX));
             }
+            self.next = self.places.into_iter().min().unwrap_or(usize::MAX);
             holds.counts = self.next < place.end;
         }
         (holds.phrases || holds.counts || self.may_say(line)).then_some(holds)
@@ -365,7 +373,7 @@ impl<'o> Glance<'o> {
 
     /// Whether a line may say something by its beginning or its end.
     fn may_say(&self, line: &[u8]) -> bool {
-        let mut line = line.trim_ascii();
+        let mut line = unindented(line).trim_ascii();
         while let [b'\\', b't' | b'r', rest @ ..] = line {
             line = rest.trim_ascii_start();
         }
@@ -387,6 +395,18 @@ impl<'o> Glance<'o> {
         starts.may_have(*first) && begins.iter().any(|beginnings| beginnings.begin(line))
             || self.kind != RunKind::Test && may_have_position(line)
     }
+}
+
+/// A line without the blanks in front, as far as they are spaces: many lines are indented, and each differently.
+fn unindented(mut line: &[u8]) -> &[u8] {
+    while let Some((chunk, rest)) = line.split_first_chunk::<16>() {
+        let spaces = u8x16::new(*chunk).simd_eq(u8x16::splat(b' ')).to_bitmask();
+        match spaces.trailing_ones() {
+            16 => line = rest,
+            count => return &line[count as usize..],
+        }
+    }
+    line
 }
 
 /// What a line says about a build.
@@ -559,7 +579,7 @@ fn has_position(line: &str) -> bool {
 
 /// Most lines begin with a word, or with one and a colon that no number follows.
 fn may_have_position(line: &[u8]) -> bool {
-    let path = line.iter().position(|byte| matches!(byte, b' ' | b':'));
+    let path = memchr::memchr2(b' ', b':', line);
     matches!(path.and_then(|end| line.get(end..)), Some([b':', b'0'..=b'9', ..]))
 }
 
