@@ -188,13 +188,14 @@ impl Hasher {
             return;
         }
         let kept = !blanks & !0 << from & !0 >> (BLOCK - to);
-        // Where runs of what is kept begin, and the blanks behind them.
-        let (mut starts, mut ends) = (kept & !(kept << 1), !kept & kept << 1);
+        // Where runs of what is kept begin, each with the blank behind it.
+        let mut edges = kept ^ kept << 1;
         let mut length = self.length;
-        while starts != 0 {
-            let (start, end) = (starts.trailing_zeros() as usize, ends.trailing_zeros() as usize);
-            starts &= starts - 1;
-            ends &= ends.wrapping_sub(1);
+        while edges != 0 {
+            let start = edges.trailing_zeros() as usize;
+            edges &= edges - 1;
+            let end = edges.trailing_zeros() as usize;
+            edges &= edges.wrapping_sub(1);
             // More than the run may be copied: what follows is written over it.
             copy(block, start, &mut self.rest, length);
             if end - start > COPY {
