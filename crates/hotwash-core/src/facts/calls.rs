@@ -14,7 +14,7 @@ use crate::shell;
 use crate::text::Text;
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -256,10 +256,12 @@ enum State {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Calls {
     states: KeyMap<Key, State>,
-    /// Calls that have ended: there is room in them for those to come.
-    #[serde(skip)]
+}
+
+thread_local! {
+    /// Calls that have ended: there is room in them for those to come, of whatever transcript.
     #[expect(clippy::vec_box, reason = "they go back and forth between here and their states, and are large")]
-    spare: Vec<Box<OpenCall>>,
+    static SPARE: RefCell<Vec<Box<OpenCall>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Calls {
@@ -271,12 +273,12 @@ impl Calls {
                 if matches!(state, Some(State::Open(_) | State::Ended)) {
                     return tell(event, &Step::Aside);
                 }
-                let mut open = self.spare.pop().unwrap_or_else(|| Box::new(OpenCall::blank()));
+                let mut open = SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(|| Box::new(OpenCall::blank()));
                 open.becomes(event.origin, call);
                 tell(event, &Step::Called(&open));
                 let state = if let Some(&State::Orphan(status)) = state {
                     tell(event, &Step::Ended { call: Some(&open), outcome: &Outcome::default(), status });
-                    self.spare(open);
+                    spare(open);
                     State::Ended
                 } else {
                     State::Open(open)
@@ -292,7 +294,7 @@ impl Calls {
                     Some(state @ State::Open(_)) => {
                         if let State::Open(call) = std::mem::replace(state, State::Ended) {
                             tell(event, &Step::Ended { call: Some(&call), outcome, status });
-                            self.spare(call);
+                            spare(call);
                         }
                     }
                     Some(State::Ended | State::Orphan(_)) => tell(event, &Step::Aside),
@@ -305,13 +307,17 @@ impl Calls {
             _ => tell(event, &Step::Aside),
         }
     }
+}
 
-    /// Keeps the room of a call that has ended, unless there is enough of it.
-    fn spare(&mut self, mut call: Box<OpenCall>) {
-        call.forget();
-        if self.spare.len() < SPARE_CALLS && call.room() <= SPARE_BYTES {
-            self.spare.push(call);
-        }
+/// Keeps the room of a call that has ended, unless there is enough of it.
+fn spare(mut call: Box<OpenCall>) {
+    call.forget();
+    if call.room() <= SPARE_BYTES {
+        SPARE.with_borrow_mut(|spare| {
+            if spare.len() < SPARE_CALLS {
+                spare.push(call);
+            }
+        });
     }
 }
 
