@@ -6,9 +6,13 @@
 use std::ops::Range;
 
 use super::bytes::{BASE64_ANY, is, is_at, slice};
+use wide::u8x16;
 
 /// The shortest run worth decoding.
 const SHORTEST: usize = 24;
+
+/// All bytes up to here are no letters.
+const LAST_MARK: u8 = b'*';
 
 /// How many quads in a row must decode to ASCII.
 const QUADS: usize = 4;
@@ -39,7 +43,8 @@ pub(super) fn runs(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = 0;
     // Look from the last byte a run of the shortest length would have: no run starts before a byte that is no letter.
     while let Some(window) = text.get(at..at + SHORTEST) {
-        if let Some(other) = window.iter().rposition(|&b| !is(b, BASE64_ANY)) {
+        let other = last_mark(window).or_else(|| window.iter().rposition(|&b| !is(b, BASE64_ANY)));
+        if let Some(other) = other {
             at += other + 1;
             continue;
         }
@@ -49,6 +54,15 @@ pub(super) fn runs(text: &[u8], mut found: impl FnMut(Range<usize>)) {
         found(start..end + padding);
         at = end + 1;
     }
+}
+
+/// The last space, line break, quote or full stop among the last bytes of a window, none of which is a letter. Words are
+/// short, so that one is there nearly always, and all of them are looked at in one go.
+fn last_mark(window: &[u8]) -> Option<usize> {
+    let bytes = u8x16::new(*window.last_chunk()?);
+    let marks = bytes.min(u8x16::splat(LAST_MARK)).simd_eq(bytes) | bytes.simd_eq(u8x16::splat(b'.'));
+    let last = marks.to_bitmask().checked_ilog2()?;
+    Some(window.len() - 16 + last as usize)
 }
 
 /// Where the run ends, reading on over the line breaks of encoders that wrap at 60 to 76 letters.
