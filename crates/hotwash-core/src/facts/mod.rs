@@ -113,10 +113,15 @@ macro_rules! groups {
             /// As the store keeps them: JSON, group by group, without what was not seen.
             pub fn stored(&self) -> String {
                 let mut out = Vec::with_capacity(STORED_BYTES);
-                out.push(b'{');
-                $(write_group(concat!("\"", stringify!($name), "\":{"), &self.$name, &mut out);)*
-                out.push(b'}');
+                self.write_stored(&mut out);
                 String::from_utf8(out).unwrap_or_default()
+            }
+
+            /// The same, behind what is there.
+            pub fn write_stored(&self, out: &mut Vec<u8>) {
+                out.push(b'{');
+                $(write_group(concat!("\"", stringify!($name), "\":{"), &self.$name, out);)*
+                out.push(b'}');
             }
 
             /// Shows each fact to `visit`.

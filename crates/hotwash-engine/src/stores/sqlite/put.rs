@@ -2,7 +2,7 @@
 
 use super::archive::put_archived;
 use super::files::held;
-use super::rows::{GradeRow, JoinedRows, OutcomeRow, PrintRow, Rows, SessionRows, encode, json};
+use super::rows::{GradeRow, JoinedRows, OutcomeRow, PrintRow, Rows, SessionRows, Texts, encode, json};
 use super::table::{Known, Table};
 use super::{Result, Store};
 use crate::stores::{Archived, Role, StoredPart};
@@ -14,6 +14,10 @@ use rusqlite::{OptionalExtension, ToSql, Transaction, params};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
+
+/// Room for most grades and most outcomes, as they are kept.
+const GRADE_BYTES: usize = 2048;
+const OUTCOME_BYTES: usize = 512;
 
 /// What came of putting transcripts.
 #[derive(Debug)]
@@ -140,9 +144,12 @@ impl Store {
     pub fn put_grades(&mut self, grades: &[(SessionId, Grade)]) -> Result<()> {
         self.write(|transaction| {
             let mut tables = Tables::new(transaction)?;
-            grades.iter().try_for_each(|(id, grade)| match GradeRow::of(grade) {
-                Some(grade) => tables.put_grade(id, &grade),
-                None => Ok(()),
+            grades.iter().try_for_each(|(id, grade)| {
+                let mut texts = Texts::with_room(GRADE_BYTES);
+                match GradeRow::of(grade, &mut texts) {
+                    Some(grade) => tables.put_grade(id, &grade, &texts),
+                    None => Ok(()),
+                }
             })
         })
     }
@@ -151,7 +158,10 @@ impl Store {
     pub fn put_outcomes(&mut self, outcomes: &[(SessionId, Outcome)]) -> Result<()> {
         self.write(|transaction| {
             let mut tables = Tables::new(transaction)?;
-            outcomes.iter().try_for_each(|(id, outcome)| tables.put_outcome(id, &OutcomeRow::of(outcome)))
+            outcomes.iter().try_for_each(|(id, outcome)| {
+                let mut texts = Texts::with_room(OUTCOME_BYTES);
+                tables.put_outcome(id, &OutcomeRow::of(outcome, &mut texts), &texts)
+            })
         })
     }
 
@@ -486,8 +496,10 @@ impl<'t> Tables<'t> {
     }
 
     /// Keeps a grade of a session that is already there: in its row, if one from the same origin stands there.
-    fn put_grade(&mut self, id: &SessionId, grade: &GradeRow) -> rusqlite::Result<()> {
+    fn put_grade(&mut self, id: &SessionId, grade: &GradeRow, texts: &Texts) -> rusqlite::Result<()> {
         let GradeRow { provenance, thousandths, tier, overall, readings } = grade;
+        let tier = tier.as_ref().map(|tier| texts.get(tier));
+        let (overall, readings) = (texts.get(overall), texts.get(readings));
         let row = params![self.origin(provenance)?, id.0, thousandths, tier, overall, readings];
         let sql = "UPDATE sessions SET thousandths = ?3, tier = ?4, overall = ?5, readings = ?6
                    WHERE id = ?2 AND grade_origin = ?1";
@@ -499,9 +511,9 @@ impl<'t> Tables<'t> {
     }
 
     /// Keeps the outcome of a session by the offline judge in the same way.
-    fn put_outcome(&mut self, id: &SessionId, outcome: &OutcomeRow) -> rusqlite::Result<()> {
+    fn put_outcome(&mut self, id: &SessionId, outcome: &OutcomeRow, texts: &Texts) -> rusqlite::Result<()> {
         let OutcomeRow { substance, intent, status, goal, evidence, lack, probability, detail } = outcome;
-        let origin = self.origin(&OUTCOMES)?;
+        let (origin, detail) = (self.origin(&OUTCOMES)?, texts.get(detail));
         let row = params![origin, id.0, substance, intent, status, goal, evidence, lack, probability, detail];
         let sql = "UPDATE sessions SET substance = ?3, intent = ?4, status = ?5, goal = ?6, evidence = ?7, lack = ?8,
                    probability = ?9, outcome = ?10 WHERE id = ?2 AND outcome_origin = ?1";
@@ -545,7 +557,7 @@ fn with_session<R>(
     origins: Origins,
     put: impl FnOnce(&[&dyn ToSql]) -> R,
 ) -> R {
-    let (grade, outcome) = (session.grade.as_ref(), &session.outcome);
+    let (grade, outcome, texts) = (session.grade.as_ref(), &session.outcome, &session.texts);
     put(params![
         session.id.0,
         path,
@@ -555,7 +567,7 @@ fn with_session<R>(
         session.agent,
         session.project.as_str(),
         session.title.as_str(),
-        session.model,
+        texts.get(&session.model),
         session.from.map(|at| at.0),
         session.to.map(|at| at.0),
         session.open,
@@ -567,15 +579,15 @@ fn with_session<R>(
         outcome.evidence,
         outcome.lack,
         outcome.probability,
-        outcome.detail,
+        texts.get(&outcome.detail),
         origins.grade,
         grade.and_then(|grade| grade.thousandths),
-        grade.and_then(|grade| grade.tier.as_ref()),
-        grade.map(|grade| &grade.overall),
-        grade.map(|grade| &grade.readings),
+        grade.and_then(|grade| grade.tier.as_ref()).map(|tier| texts.get(tier)),
+        grade.map(|grade| texts.get(&grade.overall)),
+        grade.map(|grade| texts.get(&grade.readings)),
         session.summary.as_str(),
-        session.facts,
-        session.progress
+        texts.get(&session.facts),
+        texts.get(&session.progress)
     ])
 }
 

@@ -5,13 +5,18 @@ use crate::stores::{Entry, FileState, Graded, Joined, Role, StoredPart};
 use hotwash_core::outcomes::{Lack, Outcome};
 use hotwash_core::redaction::Redacted;
 use hotwash_core::rework::repository;
-use hotwash_core::scores::{Grade, Overall, Provenance, Reading};
+use hotwash_core::scores::{Grade, Overall, Provenance, Score};
 use hotwash_core::sessions::{Key, Piece, Session, SessionId, SessionKind, Timestamp};
-use serde::Serialize;
+use rusqlite::ToSql;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use serde::{Serialize, Serializer};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Room for most pieces, as they are kept.
 const PIECE_BYTES: usize = 256;
+/// Room for all that is written of most sessions.
+const SESSION_BYTES: usize = 5 << 10;
 
 /// The rows of a transcript.
 #[derive(Debug)]
@@ -50,26 +55,28 @@ pub struct SessionRows {
     pub(super) agent: Option<String>,
     pub(super) project: Redacted<String>,
     pub(super) title: Redacted<String>,
-    pub(super) model: String,
+    pub(super) model: Place,
     pub(super) from: Option<Timestamp>,
     pub(super) to: Option<Timestamp>,
     pub(super) open: bool,
     pub(super) summary: Redacted<String>,
-    pub(super) facts: String,
-    pub(super) progress: String,
+    pub(super) facts: Place,
+    pub(super) progress: Place,
     pub(super) grade: Option<GradeRow>,
     pub(super) outcome: OutcomeRow,
     /// None where it changed nothing that could be taken back.
     pub(super) print: Option<PrintRow>,
+    /// What stands at the places above.
+    pub(super) texts: Texts,
 }
 
 #[derive(Debug)]
 pub(super) struct GradeRow {
     pub(super) provenance: Arc<Provenance>,
     pub(super) thousandths: Option<u32>,
-    pub(super) tier: Option<String>,
-    pub(super) overall: String,
-    pub(super) readings: String,
+    pub(super) tier: Option<Place>,
+    pub(super) overall: Place,
+    pub(super) readings: Place,
 }
 
 #[derive(Debug)]
@@ -81,7 +88,57 @@ pub(super) struct OutcomeRow {
     pub(super) evidence: &'static str,
     pub(super) lack: Option<&'static str>,
     pub(super) probability: Option<f64>,
-    pub(super) detail: String,
+    pub(super) detail: Place,
+}
+
+/// What was written of a session, one text behind the other: memory for all of them is made, and let go of, once.
+#[derive(Debug)]
+pub(super) struct Texts(Vec<u8>);
+
+/// Where one of them stands.
+#[derive(Debug)]
+pub(super) struct Place(Range<usize>);
+
+/// One of them. It was written as text, and nobody need look at it again to know that it is.
+pub(super) struct Text<'t>(&'t [u8]);
+
+impl ToSql for Text<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0)))
+    }
+}
+
+impl Texts {
+    pub(super) fn with_room(bytes: usize) -> Texts {
+        Texts(Vec::with_capacity(bytes))
+    }
+
+    pub(super) fn get(&self, Place(place): &Place) -> Text<'_> {
+        Text(self.0.get(place.clone()).unwrap_or_default())
+    }
+
+    /// Adds what is written as text.
+    fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Place {
+        let from = self.0.len();
+        write(&mut self.0);
+        Place(from..self.0.len())
+    }
+
+    fn add_words(&mut self, words: &str) -> Place {
+        self.add(|out| out.extend_from_slice(words.as_bytes()))
+    }
+
+    /// Adds a value as JSON. What is kept has no map but with words as keys, and nothing else makes this fail.
+    fn add_json(&mut self, value: &impl Serialize) -> Place {
+        self.add(|out| {
+            let from = out.len();
+            let done = hotwash_core::json::write(value, out);
+            debug_assert!(done.is_ok(), "{done:?}");
+            if done.is_err() {
+                out.truncate(from);
+            }
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -150,7 +207,8 @@ impl HoldingRow {
 
 /// What of a session takes some writing.
 struct Written {
-    facts: String,
+    texts: Texts,
+    facts: Place,
     grade: Option<GradeRow>,
     outcome: OutcomeRow,
     print: Option<PrintRow>,
@@ -165,16 +223,23 @@ impl Written {
             all.extend(sessions);
             all.extend(joined.iter().map(|joined| &joined.graded));
         }
-        let facts: Vec<String> = all.iter().map(|graded| graded.session.facts.get().stored()).collect();
-        let grades: Vec<Option<GradeRow>> = all.iter().map(|graded| GradeRow::of(&graded.grade)).collect();
-        let outcomes: Vec<OutcomeRow> = all.iter().map(|graded| OutcomeRow::of(&graded.outcome)).collect();
-        let of_each = facts.into_iter().zip(grades).zip(outcomes).zip(all.iter().copied().map(PrintRow::of));
-        of_each.map(|(((facts, grade), outcome), print)| Written { facts, grade, outcome, print }).collect()
+        let mut texts: Vec<Texts> = all.iter().map(|_| Texts::with_room(SESSION_BYTES)).collect();
+        let facts: Vec<Place> = all.iter().zip(&mut texts).map(|(graded, texts)| facts(graded, texts)).collect();
+        let grades: Vec<Option<GradeRow>> =
+            all.iter().zip(&mut texts).map(|(graded, texts)| GradeRow::of(&graded.grade, texts)).collect();
+        let outcomes: Vec<OutcomeRow> =
+            all.iter().zip(&mut texts).map(|(graded, texts)| OutcomeRow::of(&graded.outcome, texts)).collect();
+        let prints = all.iter().copied().map(PrintRow::of);
+        let of_each = texts.into_iter().zip(facts).zip(grades).zip(outcomes).zip(prints);
+        of_each
+            .map(|((((texts, facts), grade), outcome), print)| Written { texts, facts, grade, outcome, print })
+            .collect()
     }
 
     fn rows(self, graded: Graded) -> SessionRows {
-        let Written { facts, grade, outcome, print } = self;
-        let model = graded.session.facts.get().tokens.models.first().cloned().unwrap_or_default();
+        let Written { mut texts, facts, grade, outcome, print } = self;
+        let model = graded.session.facts.get().tokens.models.first();
+        let model = texts.add_words(model.map(String::as_str).unwrap_or_default());
         let Session { id, kind, recorded, agent, project, title, summary, from, to, open, progress, .. } =
             graded.session;
         SessionRows {
@@ -190,24 +255,32 @@ impl Written {
             open,
             summary,
             facts,
-            progress: json(&progress),
+            progress: texts.add_json(&progress),
             grade,
             outcome,
             print,
+            texts,
         }
     }
 }
 
 impl From<Graded> for SessionRows {
     fn from(graded: Graded) -> SessionRows {
+        let mut texts = Texts::with_room(SESSION_BYTES);
         let written = Written {
-            facts: graded.session.facts.get().stored(),
-            grade: GradeRow::of(&graded.grade),
-            outcome: OutcomeRow::of(&graded.outcome),
+            facts: facts(&graded, &mut texts),
+            grade: GradeRow::of(&graded.grade, &mut texts),
+            outcome: OutcomeRow::of(&graded.outcome, &mut texts),
             print: PrintRow::of(&graded),
+            texts,
         };
         written.rows(graded)
     }
+}
+
+/// Writes the facts of a session.
+fn facts(graded: &Graded, texts: &mut Texts) -> Place {
+    texts.add(|out| graded.session.facts.get().write_stored(out))
 }
 
 impl PrintRow {
@@ -230,26 +303,28 @@ impl From<Joined> for JoinedRows {
 
 impl GradeRow {
     /// None where nothing was scored, so that nobody says where it comes from.
-    pub(super) fn of(grade: &Grade) -> Option<GradeRow> {
+    pub(super) fn of(grade: &Grade, texts: &mut Texts) -> Option<GradeRow> {
         let provenance = Arc::clone(&grade.scores.first()?.provenance);
         let (thousandths, tier) = match &grade.overall {
-            Overall::Graded { thousandths, tier, .. } => (Some(*thousandths), Some(tier.clone())),
+            Overall::Graded { thousandths, tier, .. } => (Some(*thousandths), Some(texts.add_words(tier))),
             Overall::TooFew { .. } => (None, None),
         };
-        let readings: Vec<(&str, &Reading)> =
-            grade.scores.iter().map(|score| (score.dimension.as_str(), &score.reading)).collect();
-        Some(GradeRow {
-            provenance,
-            thousandths,
-            tier,
-            overall: json(&grade.overall),
-            readings: json_in(&readings, 2048),
-        })
+        let (overall, readings) = (texts.add_json(&grade.overall), texts.add_json(&Readings(&grade.scores)));
+        Some(GradeRow { provenance, thousandths, tier, overall, readings })
+    }
+}
+
+/// What was read off a session, each with the dimension that it is on.
+struct Readings<'g>(&'g [Score]);
+
+impl Serialize for Readings<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|score| (&score.dimension, &score.reading)))
     }
 }
 
 impl OutcomeRow {
-    pub(super) fn of(outcome: &Outcome) -> OutcomeRow {
+    pub(super) fn of(outcome: &Outcome, texts: &mut Texts) -> OutcomeRow {
         OutcomeRow {
             substance: outcome.substance.passes(),
             intent: outcome.intended.intent.name(),
@@ -258,7 +333,7 @@ impl OutcomeRow {
             evidence: outcome.evidence.name(),
             lack: outcome.lack.map(Lack::name),
             probability: outcome.probability,
-            detail: json_in(outcome, 512),
+            detail: texts.add_json(outcome),
         }
     }
 }
@@ -268,15 +343,9 @@ pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
     postcard::to_extend(pieces, Vec::with_capacity(pieces.len() * PIECE_BYTES)).unwrap_or_default()
 }
 
-/// As JSON, short for the most part.
+/// As JSON, short for the most part. Nothing that is kept makes this fail.
 pub(super) fn json(value: &impl Serialize) -> String {
-    json_in(value, 96)
-}
-
-/// As JSON that takes about so much room. What is kept has no map but with words as keys, and nothing else makes this
-/// fail.
-fn json_in(value: &impl Serialize, room: usize) -> String {
-    let json = hotwash_core::json::to_string(value, room);
+    let json = hotwash_core::json::to_string(value, 96);
     debug_assert!(json.is_ok(), "{json:?}");
     json.unwrap_or_default()
 }
