@@ -34,7 +34,8 @@ pub(super) fn survey(text: &[u8]) -> Survey {
     let mut note = |from: usize, block: &[u8; 16]| {
         let bytes = u8x16::new(*block);
         let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        let low = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
+        // Many a block has the end of a line in it, and that is nothing to look at.
+        let low = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes) & !is(b'\n');
         let invisible = is(0xc2) | is(0xe2) | is(0xef);
         let mut there = (low | is(b'%') | is(b'\\') | invisible).to_bitmask();
         while there != 0 {
