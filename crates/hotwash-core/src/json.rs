@@ -25,10 +25,16 @@ fn text(text: &str, out: &mut Vec<u8>) -> Result<(), Error> {
     if needs_escapes(text.as_bytes()) {
         return serde_json::to_writer(out, text);
     }
+    plain(text, out);
+    Ok(())
+}
+
+/// Writes a text that holds nothing to escape.
+fn plain(text: &str, out: &mut Vec<u8>) {
+    debug_assert!(!needs_escapes(text.as_bytes()), "{text}");
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
     out.push(b'"');
-    Ok(())
 }
 
 /// Whether a text holds a quote, a backslash or a control character.
@@ -40,10 +46,18 @@ fn needs_escapes(text: &[u8]) -> bool {
         let marks = bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
         (control | marks).to_bitmask() != 0
     };
-    match text.last_chunk() {
-        // The last block takes in some of the one before.
-        Some(last) => text.as_chunks().0.iter().any(block) || block(last),
-        None => text.iter().any(escaped),
+    // The last block takes in some of what stands before it, and so does the second half of a short text.
+    if let Some(last) = text.last_chunk() {
+        return text.as_chunks().0.iter().any(block) || block(last);
+    }
+    match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        (Some(first), Some(last)) => {
+            let mut both = [0; 16];
+            both[..8].copy_from_slice(first);
+            both[8..].copy_from_slice(last);
+            block(&both)
+        }
+        _ => text.iter().any(escaped),
     }
 }
 
@@ -77,16 +91,15 @@ fn number(number: u64, out: &mut Vec<u8>) {
 /// Writes a number of whole thousandths, as those in grades are, and says whether it is one. No shorter number is read
 /// back as it.
 fn thousandths(value: f64, out: &mut Vec<u8>) -> bool {
-    let whole = (value.abs() * 1000.0).round();
-    if !(whole < 1e9 && whole / 1000.0 == value.abs()) {
+    let whole = (value.abs() * 1000.0 + 0.5) as u32;
+    if whole >= 1_000_000_000 || f64::from(whole) / 1000.0 != value.abs() {
         return false;
     }
     if value.is_sign_negative() {
         out.push(b'-');
     }
-    let whole = whole as u64;
-    number(whole / 1000, out);
-    let digit = |unit: u64| b'0' + (whole / unit % 10) as u8;
+    number((whole / 1000).into(), out);
+    let digit = |unit: u32| b'0' + (whole / unit % 10) as u8;
     let digits = [b'.', digit(100), digit(10), digit(1)];
     let zeros = digits[2..].iter().rev().take_while(|digit| **digit == b'0').count();
     out.extend_from_slice(&digits);
@@ -233,7 +246,8 @@ impl<'o> Serializer for Json<'o> {
     }
 
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
-        text(variant, self.0)
+        plain(variant, self.0);
+        Ok(())
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Error> {
