@@ -197,9 +197,9 @@ impl Rows {
 
 impl HoldingRow {
     fn of(keys: &[Key], pieces: &[Piece]) -> HoldingRow {
-        let mut bytes = Vec::with_capacity(keys.len() * size_of::<u64>());
-        for key in keys {
-            bytes.extend(key.0.to_le_bytes());
+        let mut bytes = vec![0; keys.len() * size_of::<u64>()];
+        for (bytes, key) in bytes.as_chunks_mut().0.iter_mut().zip(keys) {
+            *bytes = key.0.to_le_bytes();
         }
         HoldingRow { keys: bytes, pieces: encode(pieces) }
     }
