@@ -2,7 +2,7 @@
 
 use super::super::Reading;
 use super::sheet::{Share, Sheet, too_few};
-use super::words::{choose, count, number};
+use super::words::{choose, count, count_behind, number_behind, push_count, push_number};
 use crate::facts::Facts;
 use crate::rubric::Offline;
 
@@ -40,8 +40,11 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
 
     let crowded = offline.get("peak_tokens") as u64;
     if tokens.peak_context > crowded {
-        let reason =
-            || format!("the context grew to {} tokens, above {}", number(tokens.peak_context), number(crowded));
+        let reason = || {
+            let mut grew = number_behind("the context grew to ", tokens.peak_context) + " tokens, above ";
+            push_number(&mut grew, crowded);
+            grew
+        };
         sheet.deduct("peak_context", "peak_context", reason, &[]);
     }
 
@@ -52,7 +55,9 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
         sheet.credit("delegation", "subagent_calls", reason, &tools.subagent_calls.0);
     }
     sheet.unmoved("wasteful_rereads", || {
-        format!("no waste shows in {} of {}", count(all, "read"), count(reads.unique_files_read, "file"))
+        let mut clean = count_behind("no waste shows in ", all, "read") + " of ";
+        push_count(&mut clean, reads.unique_files_read, "file");
+        clean
     });
     sheet.reading()
 }

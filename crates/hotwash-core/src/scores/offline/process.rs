@@ -2,7 +2,7 @@
 
 use super::super::Reading;
 use super::sheet::{Share, Sheet, too_few};
-use super::words::{choose, count};
+use super::words::{choose, count, count_behind, push_count};
 use super::{last, last_green, nothing_to_go_by};
 use crate::facts::Facts;
 use crate::rubric::Offline;
@@ -26,14 +26,18 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
     let mut sheet = Sheet::new(facts, offline);
 
     if long {
-        let size = || format!("({}, {})", count(edits.files_edited, "edited file"), count(calls, "tool call"));
+        let size = || {
+            let mut size = count_behind("long work (", edits.files_edited, "edited file") + ", ";
+            push_count(&mut size, calls, "tool call");
+            size + ")"
+        };
         let plans = tools.planning_calls.count();
         if plans > 0 {
-            let accompany = choose(plans, ("accompanies", "accompany"));
-            let reason = || format!("{} of a planning tool {accompany} long work {}", count(plans, "call"), size());
+            let accompany = choose(plans, (" of a planning tool accompanies ", " of a planning tool accompany "));
+            let reason = || count(plans, "call") + accompany + &size();
             sheet.credit("planning", "planning_calls", reason, &tools.planning_calls.0);
         } else {
-            let reason = || format!("long work {} went without a planning tool", size());
+            let reason = || size() + " went without a planning tool";
             sheet.deduct("no_planning", "planning_calls", reason, &[]);
         }
     }
@@ -72,7 +76,9 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
         sheet.deduct("skill_by_shell", "skills_by_shell", reason, &verification.skills_by_shell.0);
     }
     sheet.unmoved("edits_without_prior_read", || {
-        format!("nothing stands out in {} and {}", count(attempts, "edit"), count(claims, "success claim"))
+        let mut clean = count_behind("nothing stands out in ", attempts, "edit") + " and ";
+        push_count(&mut clean, claims, "success claim");
+        clean
     });
     sheet.reading()
 }

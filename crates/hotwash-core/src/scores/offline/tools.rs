@@ -4,7 +4,7 @@
 
 use super::super::Reading;
 use super::sheet::{Share, Sheet, too_few};
-use super::words::count;
+use super::words::count_behind;
 use crate::facts::Facts;
 use crate::rubric::Offline;
 use crate::sessions::EventId;
@@ -57,7 +57,7 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
         let reason = || taken.words("independent read-only call", ("was", "were")) + " made at once";
         sheet.credit_share("parallel", taken, "parallel_calls", reason, &parallel.parallel_calls.0);
     }
-    sheet.unmoved("tool_errors", || format!("nothing stands out in {}", count(calls, "tool call")));
+    sheet.unmoved("tool_errors", || count_behind("nothing stands out in ", calls, "tool call"));
     sheet.reading()
 }
 

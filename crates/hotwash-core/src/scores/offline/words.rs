@@ -31,15 +31,22 @@ pub(super) fn choose<'a>(n: u64, (one, many): (&'a str, &'a str)) -> &'a str {
 
 /// "182,400".
 pub(super) fn number(n: u64) -> String {
-    let mut out = String::new();
+    number_behind("", n)
+}
+
+/// "up to 182,400".
+pub(super) fn number_behind(words: &str, n: u64) -> String {
+    let mut out = String::with_capacity(ROOM);
+    out.push_str(words);
     push_number(&mut out, n);
     out
 }
 
 /// Room for most sentences.
-const ROOM: usize = 80;
+const ROOM: usize = 96;
 
-fn push_count(out: &mut String, n: u64, noun: &str) {
+/// Adds "1 read" or "31 reads".
+pub(super) fn push_count(out: &mut String, n: u64, noun: &str) {
     push_number(out, n);
     out.push(' ');
     out.push_str(noun);
