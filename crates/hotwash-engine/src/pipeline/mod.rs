@@ -109,12 +109,11 @@ pub struct Ingested {
 pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<Ingested, StoreError> {
     let mut ingested = Ingested { found: found.len() as u64, ..Ingested::default() };
     let topics = Arc::new(store.decisions()?);
-    let mut jobs = changed(found, store, &mut ingested)?;
+    let mut jobs = changed(found, store, &topics, &mut ingested)?;
     for job in &mut jobs {
-        job.topics = Arc::clone(&topics);
         if let Some(before) = &job.before {
             let kept = store.archived(&before.path)?;
-            job.archived = kept.into_iter().find(|kept| kept.version == before.version);
+            job.archived = kept.into_iter().find(|kept| kept.version == before.version).map(Box::new);
         }
     }
     if jobs.is_empty() {
@@ -281,10 +280,17 @@ fn read(
 }
 
 /// The transcripts that are not as they were when they were read. What was forgotten is left alone.
-fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Result<Vec<Job<'f>>, StoreError> {
+fn changed<'f>(
+    found: &'f [Found],
+    store: &Store,
+    topics: &'f Arc<Decisions>,
+    ingested: &mut Ingested,
+) -> Result<Vec<Job<'f>>, StoreError> {
     let mut places: HashMap<&[u8], usize, Xxh3DefaultBuilder> = HashMap::default();
-    places.reserve(found.len());
-    places.extend(found.iter().enumerate().map(|(at, found)| (found.path.as_os_str().as_encoded_bytes(), at)));
+    if !store.is_being_made() {
+        places.reserve(found.len());
+        places.extend(found.iter().enumerate().map(|(at, found)| (found.path.as_os_str().as_encoded_bytes(), at)));
+    }
     let mut before: Vec<Before> = vec![Before::Nothing; found.len()];
     let mut problem = None;
     store.each_file(|path, state, stamp, role| {
@@ -314,8 +320,8 @@ fn changed<'f>(found: &'f [Found], store: &Store, ingested: &mut Ingested) -> Re
         match before {
             Before::Forgotten => ingested.found -= 1,
             Before::Same => ingested.unchanged += 1,
-            Before::Nothing => jobs.push(Job::new(found, None)),
-            Before::Other(state) => jobs.push(Job::new(found, Some(*state))),
+            Before::Nothing => jobs.push(Job { found, before: None, archived: None, topics }),
+            Before::Other(state) => jobs.push(Job { found, before: Some(state), archived: None, topics }),
         }
     }
     Ok(jobs)
@@ -584,9 +590,9 @@ fn checkpoint(disk: &Mutex<Disk>) {
 /// A transcript to be read.
 struct Job<'a> {
     found: &'a Found,
-    before: Option<FileState>,
-    archived: Option<Archived>,
-    topics: Arc<Decisions>,
+    before: Option<Box<FileState>>,
+    archived: Option<Box<Archived>>,
+    topics: &'a Arc<Decisions>,
 }
 
 /// How large a group gets.
@@ -642,18 +648,14 @@ struct Done {
 }
 
 impl Job<'_> {
-    fn new(found: &Found, before: Option<FileState>) -> Job<'_> {
-        Job { found, before, archived: None, topics: Arc::default() }
-    }
-
     fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<(Done, Begun)> {
         let mut input = open_to_look(&self.found.path)?;
-        let before = self.before.as_ref();
+        let before = self.before.as_deref();
         let grown = before.is_some_and(|before| before.offset > 0 && still_begins_so(&input, before));
         let agent = Agent::of(&self.found.path);
         let resumed = before.filter(|_| grown && agent.grows()).and_then(|before| resume(setup.archive?, before));
         let resumes = resumed.is_some();
-        let mut transcript = resumed.unwrap_or_else(|| Box::<Transcript>::default().by(agent)).knowing(&self.topics);
+        let mut transcript = resumed.unwrap_or_else(|| Box::<Transcript>::default().by(agent)).knowing(self.topics);
         let from = transcript.offset;
         let read_before = transcript.reading;
         if from > 0 {
@@ -695,7 +697,7 @@ impl Job<'_> {
     }
 
     fn keep(&self, archive: &Archive, input: &File, version: u32, grown: bool) -> io::Result<Archived> {
-        let mut kept = self.archived.clone();
+        let mut kept = self.archived.as_deref().cloned();
         if let Some(kept) = kept.as_mut().filter(|kept| kept.version == version && grown) {
             // An unfinished last line may have been written anew: only what was read to its end is known to stand.
             kept.size = kept.size.min(self.before.as_ref().map_or(0, |before| before.offset));
