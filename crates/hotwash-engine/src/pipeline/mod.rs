@@ -217,11 +217,12 @@ fn read(
             makers.push(back);
             scope.spawn(move || {
                 let mut window = Window::default();
-                let mut group = Group::default();
+                let mut group = Group::of(limits);
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     group.add(job, job.run(setup, &mut window));
                     if group.is_full(limits) {
-                        if sender.send((maker, group.finish(setup))).is_err() {
+                        let full = std::mem::replace(&mut group, Group::of(limits));
+                        if sender.send((maker, full.finish(setup))).is_err() {
                             return; // the writer has given up
                         }
                         kept.try_iter().for_each(drop);
@@ -610,7 +611,6 @@ impl Limits {
 }
 
 /// Transcripts that were read, to be handed to the writer together.
-#[derive(Default)]
 struct Group<'j> {
     done: Vec<(&'j Job<'j>, io::Result<Done>)>,
     begun: Vec<Begun>,
@@ -618,6 +618,12 @@ struct Group<'j> {
 }
 
 impl<'j> Group<'j> {
+    /// With room for as many as it may get.
+    fn of(limits: &Limits) -> Group<'j> {
+        let room = limits.transcripts;
+        Group { done: Vec::with_capacity(room), begun: Vec::with_capacity(room), bytes: 0 }
+    }
+
     fn add(&mut self, job: &'j Job<'j>, result: io::Result<(Done, Begun)>) {
         self.bytes += job.found.size;
         let result = result.map(|(done, begun)| {
@@ -633,8 +639,8 @@ impl<'j> Group<'j> {
 
     /// What came of each, and the rows of those that could be read. They are made here and not by the writer, who has the
     /// most to do.
-    fn finish(&mut self, setup: &Setup<'_>) -> (Vec<(&'j Job<'j>, io::Result<Done>)>, Vec<Rows>) {
-        let Group { done, begun, .. } = std::mem::take(self);
+    fn finish(self, setup: &Setup<'_>) -> (Vec<(&'j Job<'j>, io::Result<Done>)>, Vec<Rows>) {
+        let Group { done, begun, .. } = self;
         (done, Rows::of_all(entries(begun, setup)))
     }
 }
