@@ -28,7 +28,7 @@ use hotwash_core::redaction::Rules;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::topic::Decisions;
-use hotwash_core::sessions::{SessionId, SessionKind};
+use hotwash_core::sessions::{Key, Piece, SessionId, SessionKind};
 use open::{open_to_look, still_begins_so, tail_of_read};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -203,7 +203,7 @@ fn read(
     ingested: &mut Ingested,
     log: &mut Log<'_>,
 ) -> Result<Ready, StoreError> {
-    let mut ready = Ready { held: store.is_being_made().then(Held::default), ..Ready::default() };
+    let mut ready = Ready { held: store.is_being_made().then(|| Vec::with_capacity(jobs.len())), ..Ready::default() };
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
     let next = AtomicUsize::new(0);
     let readers = setup.jobs.clamp(1, jobs.len());
@@ -338,11 +338,37 @@ struct Ready {
     /// The paths of those that were known before.
     known: HashSet<String>,
     /// What all transcripts hold, where the store is being made: then there are no others.
-    held: Option<Held>,
+    held: Option<Vec<Mine>>,
+}
+
+/// What a transcript holds that was put.
+struct Mine {
+    path: String,
+    mark: i64,
+    role: Role,
+    version: u32,
+    keys: Vec<Key>,
+    /// If they are of people's.
+    pieces: Option<Vec<Piece>>,
+}
+
+impl Mine {
+    /// Taken from its rows; none where it has nothing that others could have too.
+    fn take(rows: &mut Rows, mark: i64) -> Option<Mine> {
+        if rows.holds_nothing() {
+            return None;
+        }
+        let Rows { file, role, keys, pieces, .. } = rows;
+        let pieces = match role.session() {
+            Some(SessionKind::Main) => Some(std::mem::take(pieces)),
+            _ => None,
+        };
+        let (path, keys) = (std::mem::take(&mut file.path), std::mem::take(keys));
+        Some(Mine { path, mark, role: *role, version: file.version, keys, pieces })
+    }
 }
 
 /// What transcripts hold.
-#[derive(Default)]
 struct Held {
     /// Of those that are to be settled.
     marks: BTreeMap<String, i64>,
@@ -360,39 +386,30 @@ impl Held {
         Ok(Held { marks, holders, holdings: None })
     }
 
-    /// As the store would tell it: in the order of their places, of each the one that was put last.
-    fn in_order(mut self) -> Held {
-        last_of_each(&mut self.holders, |holder| &holder.path);
-        if let Some(holdings) = &mut self.holdings {
-            last_of_each(holdings, |holding| &holding.path);
+    /// As the store would tell it: in the order of their places, of each the one that was put last. Two names that are no
+    /// text may become one.
+    fn of(mut all: Vec<Mine>) -> Held {
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        let (mut marks, mut holders, mut holdings) = (Vec::with_capacity(all.len()), Vec::new(), Vec::new());
+        for Mine { path, mark, role, version, keys, pieces } in all {
+            if !keys.is_empty() {
+                put_last(&mut holders, Holder { path: path.clone(), role, keys }, |holder| &holder.path);
+            }
+            if let Some(pieces) = pieces {
+                put_last(&mut holdings, Holding { path: path.clone(), version, pieces }, |holding| &holding.path);
+            }
+            marks.push((path, mark));
         }
-        self
-    }
-
-    /// Takes in a transcript that was put, and its mark.
-    fn add(&mut self, rows: &mut Rows, mark: i64) {
-        if rows.holds_nothing() {
-            return;
-        }
-        let path = std::mem::take(&mut rows.file.path);
-        let keys = std::mem::take(&mut rows.keys);
-        if !keys.is_empty() {
-            self.holders.push(Holder { path: path.clone(), role: rows.role, keys });
-        }
-        if rows.role.session() == Some(SessionKind::Main) {
-            let (version, pieces) = (rows.file.version, std::mem::take(&mut rows.pieces));
-            self.holdings.get_or_insert_default().push(Holding { path: path.clone(), version, pieces });
-        }
-        self.marks.insert(path, mark);
+        Held { marks: marks.into_iter().collect(), holders, holdings: Some(holdings) }
     }
 }
 
-/// Puts things in the order of their places, and keeps the last one of each place: two names that are no text may become
-/// one.
-fn last_of_each<T>(things: &mut Vec<T>, path: fn(&T) -> &str) {
-    things.reverse();
-    things.sort_by(|a, b| path(a).cmp(path(b)));
-    things.dedup_by(|a, b| path(a) == path(b));
+/// Adds a thing behind those of places before its own, in the stead of another of the same place.
+fn put_last<T>(things: &mut Vec<T>, thing: T, path: fn(&T) -> &str) {
+    match things.last_mut() {
+        Some(last) if path(last) == path(&thing) => *last = thing,
+        _ => things.push(thing),
+    }
 }
 
 /// The pieces of all transcripts of people, as the store would tell it. What is known of some is asked again, because
@@ -443,7 +460,7 @@ enum Before {
 fn settle(store: &mut Store, setup: &Setup<'_>, mut ready: Ready) -> Result<(), StoreError> {
     recut::read_again(store, setup)?;
     let Held { marks, holders, holdings: known } = match ready.held.take() {
-        Some(held) => held.in_order(),
+        Some(held) => Held::of(held),
         None => Held::in_store(store)?,
     };
     if marks.is_empty() {
@@ -536,7 +553,7 @@ impl Batch {
                 ready.known.insert(rows.file.path.clone());
             }
             if let Some(held) = &mut ready.held {
-                held.add(rows, mark);
+                held.extend(Mine::take(rows, mark));
             }
             ready.joined.extend(rows.joined.drain(..).map(|joined| (joined.session.id.clone(), joined)));
         }
