@@ -504,7 +504,7 @@ impl Cutter<'_> {
         let files = self.current.touched.len();
         files <= FILES_ASKED
             && self.current.joint.as_deref().is_some_and(|joint| {
-                let shared = shared(&self.current, &self.ended[joint.first..]);
+                let shared = shared(self.current, &self.ended[joint.first..]);
                 !is_enough(shared + FILES_TURN_IT, files)
             })
     }
