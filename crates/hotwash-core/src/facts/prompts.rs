@@ -109,7 +109,8 @@ impl Fold for Prompts {
 
     fn finish(&mut self) -> PromptFacts {
         let mut facts = std::mem::take(&mut self.facts);
-        let lost = self.queued.iter().filter(|(text, _)| !self.said.contains(*text));
+        self.said.sort_unstable();
+        let lost = self.queued.iter().filter(|(text, _)| self.said.binary_search(text).is_err());
         facts.queue_only_prompts = Cited(lost.map(|(_, id)| *id).collect());
         facts.queue_only_prompts.0.sort_unstable();
         facts

@@ -22,10 +22,8 @@ use std::fmt;
 /// So many files touched decide whether a topic is another one.
 const FILES_DECIDE: usize = 2;
 
-/// With so many more files in common a piece would have to be joined to those before, or it is no longer expected to be.
+/// A piece that shares so many files too few to be joined to those before may still be; one that lacks more hardly ever is.
 const FILES_TURN_IT: usize = 2;
-/// So many files touched without that do not make it doubtful any more.
-const FILES_ASKED: usize = 64;
 
 /// Why a piece begins where it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,6 +154,10 @@ struct Joint {
     /// The first of them, by its number in the transcript.
     first: usize,
     ledger: Ledger,
+    /// How many files the last one had touched when it was asked whether they are others. It is asked again for twice as
+    /// many.
+    #[serde(skip)]
+    asked: usize,
 }
 
 impl Part {
@@ -283,7 +285,7 @@ fn folder_and_name(path: &str) -> (&str, &str) {
 
 /// How many of the files that a piece touches were touched before.
 fn shared(part: &Part, before: &[Part]) -> usize {
-    part.touched.iter().filter(|file| before.iter().any(|part| part.touched.contains(file))).count()
+    part.touched.iter().filter(|file| before.iter().rev().any(|part| part.touched.contains(file))).count()
 }
 
 /// Whether a path is, or lies in, what a command line names.
@@ -500,13 +502,14 @@ impl Cutter<'_> {
     }
 
     /// Whether the piece under way has touched so many other files by now that it will hardly be joined to those before.
-    fn has_turned_away(&self) -> bool {
+    fn has_turned_away(&mut self) -> bool {
         let files = self.current.touched.len();
-        files <= FILES_ASKED
-            && self.current.joint.as_deref().is_some_and(|joint| {
-                let shared = shared(self.current, &self.ended[joint.first..]);
-                !is_enough(shared + FILES_TURN_IT, files)
-            })
+        let Some(joint) = self.current.joint.as_deref_mut().filter(|joint| files >= 2 * joint.asked) else {
+            return false;
+        };
+        joint.asked = files;
+        let before = &self.ended[joint.first..];
+        !is_enough(shared(self.current, before) + FILES_TURN_IT, files)
     }
 
     fn decide_by_the_end_of_the_turn(&mut self) {
@@ -564,7 +567,7 @@ impl Cutter<'_> {
             Some(joint) => (joint.first, &joint.ledger),
             None => (number, &last.ledger),
         };
-        Some(Box::new(Joint { first, ledger: ledger.clone() }))
+        Some(Box::new(Joint { first, ledger: ledger.clone(), asked: FILES_TURN_IT + 1 }))
     }
 
     /// Whether there is something before a prompt that it could turn away from.

@@ -28,6 +28,11 @@ impl Placed<'_> {
     fn is_last(&self) -> bool {
         self.holding.pieces.last() == Some(self.piece)
     }
+
+    /// Whether another piece stands behind it in the same transcript.
+    fn goes_on_in(&self, other: &Placed<'_>) -> bool {
+        std::ptr::eq(self.holding, other.holding) && self.piece.lines.last() < other.piece.lines.first()
+    }
 }
 
 /// Brings the sessions of all directories up to date in which one of these transcripts has a piece. What is ready
@@ -44,9 +49,13 @@ pub(super) fn settle_joins(
     let before = store.joined()?;
     let is_as_put = |path: &String| unsettled.is_new(path) && !others.contains(path);
     let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
+    // What was joined to something that has changed may be elsewhere than that is now.
+    let is_changed = |part: &StoredPart| changed.contains(part.path.as_str());
+    let beside: HashSet<&str> =
+        before.values().filter(|parts| parts.iter().any(is_changed)).flatten().map(|part| part.path.as_str()).collect();
     let folders: HashSet<u64> = holdings
         .iter()
-        .filter(|holding| of_changed(holding))
+        .filter(|holding| of_changed(holding) || beside.contains(holding.path.as_str()))
         .flat_map(|holding| holding.pieces.iter().map(|piece| piece.folder))
         .collect();
     let mut pieces: BTreeMap<u64, Vec<Placed<'_>>> = BTreeMap::new();
@@ -129,17 +138,15 @@ fn replay(
     let numbers = transcript_numbers(&parts);
     let mut whole = Pieces::whole();
     let mut recorded: BTreeMap<usize, String> = BTreeMap::new();
-    let told = in_one_go(pieces, &numbers).try_for_each(|(of_one, number)| {
-        tell_with_what_came_before(store, setup, of_one, number, &mut |event, is_of_them| {
-            if !is_of_them {
-                return whole.pass(event);
-            }
-            let session = event.origin.session;
-            if !session.is_empty() {
-                recorded.entry(number).or_insert_with(|| session.to_str().into_owned());
-            }
-            whole.event(event, &ByWords);
-        })
+    let told = tell_with_what_came_before(store, setup, pieces, &numbers, &mut |event, is_of_them| {
+        if !is_of_them {
+            return whole.pass(event);
+        }
+        let origin = event.origin;
+        if !origin.session.is_empty() {
+            recorded.entry(origin.id.transcript()).or_insert_with(|| origin.session.to_str().into_owned());
+        }
+        whole.event(event, &ByWords);
     });
     match told {
         Err(Untold::Store(error)) => return Err(error),
@@ -157,34 +164,37 @@ fn replay(
     Ok(graded(vec![draft], setup).pop().map(|graded| (graded, parts)))
 }
 
-/// Pieces that follow each other in a session and are of one transcript, with its number.
-fn in_one_go<'p>(pieces: &'p [Placed<'p>], numbers: &'p [usize]) -> impl Iterator<Item = (&'p [Placed<'p>], usize)> {
-    let mut rest = pieces;
-    numbers.chunk_by(|a, b| a == b).map(move |same| {
-        let (of_one, after) = rest.split_at(same.len());
-        rest = after;
-        (of_one, same[0])
-    })
-}
-
-/// Tells `tell` the events of pieces of one transcript, and of all pieces before those, which are none of theirs: they are
-/// about calls that are still open, and about what is only repeated later. So what comes of it is what came of reading the
-/// transcript.
+/// Tells `tell` the events of pieces, given with the numbers of their transcripts, and before them what came before in those
+/// that is none of theirs: a call may be open from then, or an id be a repeated one. So what comes of it is what came of
+/// reading the transcript.
 fn tell_with_what_came_before(
     store: &Store,
     setup: &Setup<'_>,
     pieces: &[Placed<'_>],
-    number: usize,
+    numbers: &[usize],
     tell: &mut dyn FnMut(&Event<'_>, bool),
 ) -> Result<(), Untold> {
-    let Some(Placed { holding, piece: last }) = pieces.last() else { return Ok(()) };
-    let known = holding.pieces.iter().take_while(|piece| piece != last).chain([*last]);
-    let known: Vec<(u32, u32)> = known.flat_map(|piece| piece.lines.iter().copied()).collect();
-    let wanted: Vec<(u32, u32)> = pieces.iter().flat_map(|placed| placed.piece.lines.iter().copied()).collect();
-    let place = (holding.path.as_str(), holding.version);
-    tell_lines(store, setup.archive, place, number, &known, &mut Window::default(), &mut |event| {
-        let line = event.origin.id.line();
-        let at = wanted.partition_point(|(_, to)| *to < line);
-        tell(event, wanted.get(at).is_some_and(|(from, _)| *from <= line));
-    })
+    let mut window = Window::default();
+    // Those that have been told, or will be.
+    let mut known: HashSet<*const Piece> = pieces.iter().map(|placed| std::ptr::from_ref(placed.piece)).collect();
+    let mut numbers = numbers.iter();
+    for in_one_go in pieces.chunk_by(Placed::goes_on_in) {
+        let Some((Placed { holding, piece: last }, &number)) = in_one_go.last().zip(numbers.nth(in_one_go.len() - 1))
+        else {
+            continue;
+        };
+        let wanted: Vec<(u32, u32)> = in_one_go.iter().flat_map(|placed| placed.piece.lines.iter().copied()).collect();
+        let before = holding.pieces.iter().take_while(|piece| !std::ptr::eq(*piece, *last));
+        let passed = before.filter(|piece| known.insert(std::ptr::from_ref(*piece)));
+        let mut lines: Vec<(u32, u32)> = passed.flat_map(|piece| piece.lines.iter().copied()).collect();
+        lines.extend(&wanted);
+        lines.sort_unstable();
+        let place = (holding.path.as_str(), holding.version);
+        tell_lines(store, setup.archive, place, number, &lines, &mut window, &mut |event| {
+            let line = event.origin.id.line();
+            let at = wanted.partition_point(|(_, to)| *to < line);
+            tell(event, wanted.get(at).is_some_and(|(from, _)| *from <= line));
+        })?;
+    }
+    Ok(())
 }

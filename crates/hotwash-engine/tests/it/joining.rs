@@ -126,6 +126,42 @@ fn prism_a_piece_stays_when_what_it_was_joined_to_becomes_another() {
 }
 
 #[test]
+fn prism_a_piece_stays_when_what_it_was_joined_to_moves_elsewhere() {
+    let first = turn(Talk::new("s1"), "a", "soil.rs");
+    let second = turn(Talk::new("s2").later(5), "b", "soil.rs");
+    let case = Case::with(&[("p/1.jsonl", first.text()), ("p/2.jsonl", second.text())]);
+    case.ingest();
+    assert_eq!(case.sessions().len(), 1);
+    let on = (0..40).fold(first.in_folder("/srv/meadow").later(30), |talk, n| talk.says(&format!("x{n}"), "on"));
+    case.write("p/1.jsonl", on.text());
+    case.ingest();
+    let mut sessions: Vec<_> = counted(&case).into_iter().map(|(_, turns, begin)| (turns, begin)).collect();
+    sessions.sort_unstable();
+    assert_eq!(sessions, [(1, 1), (1, 1)]);
+}
+
+/// Sessions are in order of time, and transcripts need not be.
+#[test]
+fn prism_pieces_that_stand_the_other_way_round_are_told_in_order_of_time() {
+    let before = turn(clear(Talk::new("s1"), "a0"), "a", "soil.rs");
+    let between = turn(Talk::new("s2").later(7), "b", "soil.rs");
+    let after = |minute| turn(Talk::new("s1").later(minute), "c", "soil.rs");
+    let told = |files: &[(&str, &str)]| {
+        let case = Case::with(files);
+        case.ingest();
+        let [row] = &case.sessions()[..] else { panic!("not one session") };
+        let facts = row.session.facts.get();
+        let lines: Vec<_> = parts(&case, row).into_iter().map(|part| part.lines).collect();
+        (lines, facts.prompts.turns, facts.edits.edit_calls_ok.count(), row.session.recorded.clone())
+    };
+    let two = after(6).text().to_owned() + before.text();
+    assert_eq!(told(&[("p/1.jsonl", &two)]), (vec![vec![(4, 7)], vec![(1, 3)]], 2, 2, "s1".into()));
+    let three = after(14).text().to_owned() + before.text();
+    let expected = (vec![vec![(4, 7)], vec![(1, 3)], vec![(1, 3)]], 3, 3, "s1".into());
+    assert_eq!(told(&[("p/1.jsonl", &three), ("p/2.jsonl", between.text())]), expected);
+}
+
+#[test]
 fn prism_subagents_follow_the_piece_that_spawned_them() {
     let main = turn(commit(turn(Talk::new("s1"), "a", "soil.rs"), "b"), "c", "rain.rs");
     let early = Talk::subagent("s1", "early").later(1).prompt("x1", "look").says("x2", "seen");
@@ -153,6 +189,10 @@ enum Act {
     Commit,
     Clear,
     Pause(u32),
+    /// What follows was made earlier.
+    Back(u32),
+    /// What follows happens in another folder.
+    Move,
     /// An edit of the first file without a result, or the same call again.
     Ask,
     /// The result of such a call, whether or not it was made.
@@ -167,6 +207,8 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         2 => Just(Act::Commit),
         1 => Just(Act::Clear),
         1 => (1u32..12).prop_map(Act::Pause),
+        1 => (1u32..12).prop_map(Act::Back),
+        1 => Just(Act::Move),
         1 => Just(Act::Ask),
         1 => Just(Act::Get),
         1 => Just(Act::Repeat),
@@ -185,6 +227,8 @@ pub(crate) fn transcripts() -> impl Strategy<Value = Vec<String>> {
                     Act::Commit => commit(talk, &id),
                     Act::Clear => clear(talk, &id),
                     Act::Pause(minutes) => talk.later(*minutes),
+                    Act::Back(minutes) => talk.earlier(*minutes),
+                    Act::Move => talk.in_folder("/srv/meadow"),
                     Act::Ask => talk.asks(&id, &name, "Edit", &edit("0.rs")),
                     Act::Get => talk.gets(&id, &name, "done"),
                     Act::Repeat => talk.repeated(),

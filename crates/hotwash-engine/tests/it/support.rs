@@ -369,6 +369,12 @@ impl Talk {
         self
     }
 
+    /// Earlier by some minutes: not all records are written when they were made.
+    pub(crate) fn earlier(mut self, minutes: u32) -> Talk {
+        self.minute = self.minute.saturating_sub(minutes);
+        self
+    }
+
     pub(crate) fn prompt(self, id: &str, words: &str) -> Talk {
         self.record(id, json!({"type": "user", "message": {"role": "user", "content": words}}))
     }
