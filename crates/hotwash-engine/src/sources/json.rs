@@ -243,11 +243,29 @@ impl<'a> Cursor<'a> {
     /// time than looking for the end.
     #[inline]
     pub(crate) fn skip_again(&mut self, inside: &[u8]) -> Result<()> {
-        match self.rest.strip_prefix(b"\"").and_then(|string| string.strip_prefix(inside)) {
-            Some([b'"', rest @ ..]) => self.rest = rest,
-            _ => drop(self.skip_long()?),
+        if !self.again(inside) {
+            self.skip_long()?;
         }
         Ok(())
+    }
+
+    /// Reads a string, which most often stood elsewhere, too, as this text; none if the value is something else.
+    #[inline]
+    pub(crate) fn text_again(&mut self, earlier: Text<'a>) -> Result<Option<Text<'a>>> {
+        if self.again(earlier.raw()) {
+            return Ok(Some(earlier));
+        }
+        let mut text = Text::default();
+        Ok(self.text_if(&mut text)?.then_some(text))
+    }
+
+    /// Passes over a string with this inside, if it stands here.
+    #[inline]
+    fn again(&mut self, inside: &[u8]) -> bool {
+        let string = self.rest.strip_prefix(b"\"").and_then(|string| string.strip_prefix(inside));
+        let Some([b'"', rest @ ..]) = string else { return false };
+        self.rest = rest;
+        true
     }
 
     /// Skips a value, which most often is a short number.

@@ -79,6 +79,13 @@ proptest::proptest! {
         if read.is_ok() {
             proptest::prop_assert_eq!(one.rest(), other.rest());
         }
+        let (mut one, mut other) = (Cursor::in_line(line.as_bytes()), Cursor::in_line(line.as_bytes()));
+        let mut text = Text::default();
+        let read = other.text_if(&mut text).map(|is_text| is_text.then_some(text));
+        proptest::prop_assert_eq!(one.text_again(Text::json(inside)), read);
+        if read.is_ok() {
+            proptest::prop_assert_eq!(one.rest(), other.rest());
+        }
     }
 }
 

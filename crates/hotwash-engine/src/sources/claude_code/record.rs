@@ -45,10 +45,10 @@ pub(crate) struct Message<'a> {
 
 impl<'a> Message<'a> {
     /// What the agent was told of a tool, as recorded, where it is one text.
-    fn result(&self) -> &'a [u8] {
+    fn result(&self) -> Text<'a> {
         match &self.content {
-            Content::Blocks(Blocks { first: Block { result: Texts::One(text), .. }, .. }) => text.raw(),
-            _ => &[],
+            Content::Blocks(Blocks { first: Block { result: Texts::One(text), .. }, .. }) => *text,
+            _ => Text::default(),
         }
     }
 }
@@ -560,11 +560,11 @@ pub(crate) fn input<'a>(cursor: &mut Cursor<'a>, input: &mut Input<'a>) -> Resul
 }
 
 /// Results of commands, of reading and of editing are looked for, in this order, as clients write them. What a command
-/// wrote is most often what the agent was told.
+/// wrote or a search found is most often what the agent was told.
 #[inline(never)]
-fn tool_use_result<'a>(cursor: &mut Cursor<'a>, told: &[u8], result: &mut ToolUseResult<'a>) -> Result<()> {
+fn tool_use_result<'a>(cursor: &mut Cursor<'a>, told: Text<'a>, result: &mut ToolUseResult<'a>) -> Result<()> {
     if cursor.enter(br#"{"stdout":"#) {
-        cursor.skip_again(told)?;
+        cursor.skip_again(told.raw())?;
         if cursor.pass(br#","stderr":"#) {
             cursor.skip()?;
         }
@@ -589,17 +589,22 @@ fn tool_use_result<'a>(cursor: &mut Cursor<'a>, told: &[u8], result: &mut ToolUs
         cursor.pass(br#","userModified":false"#);
         cursor.pass(br#","replaceAll":false"#);
     } else {
-        return cursor.object_or_skip(|cursor, key| tool_use_result_pair(cursor, key, result));
+        return cursor.object_or_skip(|cursor, key| tool_use_result_pair(cursor, key, told, result));
     }
-    cursor.more_pairs(|cursor, key| tool_use_result_pair(cursor, key, result))
+    cursor.more_pairs(|cursor, key| tool_use_result_pair(cursor, key, told, result))
 }
 
 #[inline(never)]
-fn tool_use_result_pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], result: &mut ToolUseResult<'a>) -> Result<()> {
+fn tool_use_result_pair<'a>(
+    cursor: &mut Cursor<'a>,
+    key: &[u8],
+    told: Text<'a>,
+    result: &mut ToolUseResult<'a>,
+) -> Result<()> {
     match key.len() {
         8 if key == b"filePath" => cursor.text(&mut result.path)?,
         4 if key == b"type" => cursor.text(&mut result.kind)?,
-        7 if key == b"content" => result.content = text_if(cursor)?,
+        7 if key == b"content" => result.content = cursor.text_again(told)?,
         7 if key == b"agentId" => cursor.text(&mut result.agent)?,
         15 if key == b"structuredPatch" => patch(cursor, &mut result.patch)?,
         4 if key == b"file" => result.lines_read = lines_read(cursor)?,
