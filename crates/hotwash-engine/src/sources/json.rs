@@ -117,15 +117,22 @@ impl<'a> Cursor<'a> {
         false
     }
 
+    /// Goes out of an object, behind a pair, if these bytes end it.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as above")]
+    pub(crate) fn leave(&mut self, bytes: &[u8]) -> bool {
+        if self.pass(bytes) {
+            self.depth -= 1;
+            return true;
+        }
+        false
+    }
+
     /// Reads what is left of an object, behind a pair, and goes out of it.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "most often nothing is left")]
     pub(crate) fn more_pairs(&mut self, each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
-        if self.pass(b"}") {
-            self.depth -= 1;
-            return Ok(());
-        }
-        self.pairs(b',', each)
+        if self.leave(b"}") { Ok(()) } else { self.pairs(b',', each) }
     }
 
     #[inline]

@@ -374,9 +374,17 @@ fn cache_creation(cursor: &mut Cursor<'_>, usage: &mut Usage) -> Result<()> {
     if !cursor.enter(br#"{"ephemeral_5m_input_tokens":"#) {
         return cursor.object_or_skip(|cursor, key| cache_creation_pair(cursor, key, usage));
     }
-    cursor.skip_number()?;
-    if cursor.pass(br#","ephemeral_1h_input_tokens":"#) {
+    // One of them is zero as a rule, which need not be found out: what stands behind a number waits for its length.
+    if cursor.pass(br#"0,"ephemeral_1h_input_tokens":"#) {
         usage.cache_write_1h = cursor.count()?;
+    } else {
+        cursor.skip_number()?;
+        if cursor.leave(br#","ephemeral_1h_input_tokens":0}"#) {
+            return Ok(());
+        }
+        if cursor.pass(br#","ephemeral_1h_input_tokens":"#) {
+            usage.cache_write_1h = cursor.count()?;
+        }
     }
     cursor.more_pairs(|cursor, key| cache_creation_pair(cursor, key, usage))
 }
