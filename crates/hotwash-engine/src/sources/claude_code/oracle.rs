@@ -9,8 +9,8 @@ mod rules;
 mod tests;
 mod tree;
 
-use super::place::Memory;
 use super::read::{Reading, read_lines};
+use super::record::Memory;
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::prices;
 use hotwash_core::sessions::topic::ByWords;

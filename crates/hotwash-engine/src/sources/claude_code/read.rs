@@ -3,8 +3,7 @@
 use super::decode;
 pub use super::lines::LONGEST_LINE;
 use super::lines::{Buffer, Line, Lines};
-use super::place::Memory;
-use super::record::{self, Record};
+use super::record::{self, Memory, Record};
 use crate::sources::json::{Cursor, Malformed};
 use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;

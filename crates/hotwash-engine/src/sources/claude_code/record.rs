@@ -3,7 +3,7 @@
 //! Which parts matter depends on the record's type, and the type may come last, so every part that any type needs is
 //! noted as it goes by. Noting costs no copy: texts borrow from the line. A key that comes twice counts the second time.
 
-use super::place::{Memory, Part, Place};
+use super::place::{self, Part, Place};
 use crate::sources::json::{Cursor, Malformed};
 use hotwash_core::sessions::{Input, Usage};
 use hotwash_core::text::Text;
@@ -139,6 +139,14 @@ pub(crate) struct Progress<'a> {
     pub(crate) message: Head<'a>,
 }
 
+/// What is remembered of the records before, because it comes again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory {
+    place: place::Memory,
+    /// What a subagent was asked, in quotes: all that it does is recorded with it.
+    prompt: Vec<u8>,
+}
+
 /// How long ids and times are, as a rule.
 const UUID: usize = 36;
 const TIMESTAMP: usize = 24;
@@ -159,13 +167,13 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
     }
     cursor.skip_of::<UUID>()?;
     if cursor.pass(br#","isSidechain":"#) {
-        memory.read(cursor, Part::Sidechain, &mut record.place)?;
+        memory.place.read(cursor, Part::Sidechain, &mut record.place)?;
     }
     if cursor.pass(br#","type":"#) {
         cursor.text(&mut record.kind)?;
     }
     if cursor.pass(br#","data":"#) {
-        progress(cursor, record.progress.insert(Progress::default()))?;
+        progress(cursor, record.progress.insert(Progress::default()), memory)?;
         for key in [br#","toolUseID":"#.as_slice(), br#","parentToolUseID":"#, br#","toolUseID":"#] {
             if cursor.pass(key) {
                 cursor.skip_short()?;
@@ -204,7 +212,7 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
     let text = match key.len() {
         4 if key == b"type" => &mut record.kind,
         4 if key == b"uuid" => return cursor.text_of::<UUID>(&mut record.uuid),
-        4 if key == b"data" => return progress(cursor, record.progress.insert(Progress::default())),
+        4 if key == b"data" => return progress(cursor, record.progress.insert(Progress::default()), memory),
         6 if key == b"isMeta" => return flag(cursor, &mut record.is_meta),
         6 if key == b"origin" => return origin(cursor, &mut record.origin),
         7 if key == b"message" => {
@@ -226,7 +234,7 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
         17 if key == b"isApiErrorMessage" => return flag(cursor, &mut record.is_api_error),
         _ => {
             return match Part::of(key) {
-                Some(part) => memory.read(cursor, part, &mut record.place),
+                Some(part) => memory.place.read(cursor, part, &mut record.place),
                 None => cursor.skip(),
             };
         }
@@ -701,7 +709,7 @@ fn attachment<'a>(cursor: &mut Cursor<'a>, attachment: &mut Attachment<'a>) -> R
 }
 
 #[inline(never)]
-fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<()> {
+fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>, memory: &mut Memory) -> Result<()> {
     if cursor.enter(br#"{"type":"#) {
         cursor.text(&mut progress.kind)?;
         // Of a hook, then of a command.
@@ -730,7 +738,7 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
             cursor.text(&mut progress.kind)?;
         }
         if cursor.pass(br#","prompt":"#) {
-            cursor.skip_long()?;
+            prompt(cursor, &mut memory.prompt)?;
         }
         if cursor.pass(br#","agentId":"#) {
             cursor.text_of::<AGENT_ID>(&mut progress.agent)?;
@@ -739,6 +747,18 @@ fn progress<'a>(cursor: &mut Cursor<'a>, progress: &mut Progress<'a>) -> Result<
         return cursor.object_or_skip(|cursor, key| progress_pair(cursor, key, progress));
     }
     cursor.more_pairs(|cursor, key| progress_pair(cursor, key, progress))
+}
+
+/// Skips a prompt, which most often is the last one again: comparing takes less time than looking for its end.
+fn prompt(cursor: &mut Cursor<'_>, last: &mut Vec<u8>) -> Result<()> {
+    if last.is_empty() || !cursor.pass(last) {
+        let prompt = cursor.raw(|cursor| cursor.skip_long().map(drop))?;
+        last.clear();
+        if prompt.ends_with(b"\"") {
+            last.extend_from_slice(prompt);
+        }
+    }
+    Ok(())
 }
 
 #[inline(never)]
