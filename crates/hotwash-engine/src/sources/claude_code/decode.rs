@@ -15,7 +15,6 @@ use std::borrow::Cow;
 /// Tells `tell` the events of a record, in order. `origin` is that of the record before, and becomes that of this one.
 pub(crate) fn events<'a>(
     record: &Record<'a>,
-    key: Option<Key>,
     line: u32,
     day: &mut Day,
     origin: &mut Origin<'a>,
@@ -26,7 +25,7 @@ pub(crate) fn events<'a>(
         *origin = made_in(&record.place);
     }
     origin.id = EventId(line);
-    origin.key = key;
+    origin.key = record.key;
     origin.at = match record.timestamp.as_verbatim() {
         Some(bytes) => day.parse(bytes),
         None => day.parse(&plain(record.timestamp)),

@@ -9,7 +9,6 @@ use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Day, Event, EventId, Key, Origin, Pieces, Timestamp, copies};
-use hotwash_core::text::Text;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -318,8 +317,8 @@ pub fn records(agent: Agent, input: &mut dyn Read, window: &mut Window) -> io::R
             objects(line, &mut reading, |cursor, _| {
                 let mut record = Record::default();
                 record::read(cursor, &mut record, &mut memory)?;
-                if !record.uuid.is_empty() {
-                    records.push((Key::of(record.uuid), Timestamp::parse(record.timestamp.raw())));
+                if let Some(key) = record.key {
+                    records.push((key, Timestamp::parse(record.timestamp.raw())));
                 }
                 Ok(())
             });
@@ -340,13 +339,13 @@ pub(crate) fn copied(input: &mut dyn Read, window: &mut Window, known: &KeySet<K
             let (mut cursor, mut record) = (Cursor::new(line), Record::default());
             while cursor.peek() == Some(b'{') && record::read(&mut cursor, &mut record, &mut memory).is_ok() {
                 let message = &record.message;
-                let is_known = |id: Text<'_>| !id.is_empty() && known.contains(&Key::of(id));
+                let id = message.head.id;
+                let keys = [record.key, (!id.is_empty()).then(|| Key::of(id))];
+                let is_known = keys.iter().flatten().any(|key| known.contains(key));
                 let result = matches!(&message.content, record::Content::Blocks(blocks)
                     if blocks.iter().any(|block| block.kind.is("tool_result")));
-                follows = is_known(record.uuid) || is_known(message.head.id) || follows && result;
-                if !record.uuid.is_empty() {
-                    ids.push(Key::of(record.uuid));
-                }
+                follows = is_known || follows && result;
+                ids.extend(record.key);
                 if follows {
                     copied = ids.len();
                 }
@@ -483,9 +482,8 @@ impl<'b> Batch<'b> {
     fn tell(&mut self, reading: &mut Reading, seen: &mut KeySet<Key>, tell: &mut dyn FnMut(&Event<'_>)) {
         let mut origin = Origin::default();
         for Noted { line, record } in &self.noted {
-            let key = (!record.uuid.is_empty()).then(|| Key::of(record.uuid));
-            if key.is_none_or(|key| seen.insert(key)) {
-                decode::events(record, key, *line, &mut self.day, &mut origin, tell);
+            if record.key.is_none_or(|key| seen.insert(key)) {
+                decode::events(record, *line, &mut self.day, &mut origin, tell);
             } else {
                 reading.duplicate_lines += 1;
             }

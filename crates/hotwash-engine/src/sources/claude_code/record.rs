@@ -5,7 +5,7 @@
 
 use super::place::{self, Part, Place};
 use crate::sources::json::{Cursor, Malformed};
-use hotwash_core::sessions::{Input, Usage};
+use hotwash_core::sessions::{Input, Key, Usage};
 use hotwash_core::text::Text;
 
 type Result<T> = std::result::Result<T, Malformed>;
@@ -15,7 +15,8 @@ type Result<T> = std::result::Result<T, Malformed>;
 pub(crate) struct Record<'a> {
     pub(crate) kind: Text<'a>,
     pub(crate) subtype: Text<'a>,
-    pub(crate) uuid: Text<'a>,
+    /// Of its id, made while that is at hand: where records are told, each waits for its key.
+    pub(crate) key: Option<Key>,
     pub(crate) timestamp: Text<'a>,
     pub(crate) place: Place<'a>,
     pub(crate) is_meta: bool,
@@ -190,13 +191,13 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
         }
     }
     if cursor.pass(br#","uuid":"#) {
-        cursor.text_of::<UUID>(&mut record.uuid)?;
+        uuid(cursor, &mut record.key)?;
     }
     if cursor.pass(br#","timestamp":"#) {
         cursor.text_of::<TIMESTAMP>(&mut record.timestamp)?;
     }
     if cursor.pass(br#","uuid":"#) {
-        cursor.text_of::<UUID>(&mut record.uuid)?;
+        uuid(cursor, &mut record.key)?;
     }
     if cursor.pass(br#","toolUseResult":"#) {
         tool_use_result(cursor, record.message.result(), record.result.insert(ToolUseResult::default()))?;
@@ -211,7 +212,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
 fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory: &mut Memory) -> Result<()> {
     let text = match key.len() {
         4 if key == b"type" => &mut record.kind,
-        4 if key == b"uuid" => return cursor.text_of::<UUID>(&mut record.uuid),
+        4 if key == b"uuid" => return uuid(cursor, &mut record.key),
         4 if key == b"data" => return progress(cursor, record.progress.insert(Progress::default()), memory),
         6 if key == b"isMeta" => return flag(cursor, &mut record.is_meta),
         6 if key == b"origin" => return origin(cursor, &mut record.origin),
@@ -240,6 +241,14 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
         }
     };
     cursor.text(text)
+}
+
+#[inline]
+fn uuid(cursor: &mut Cursor<'_>, key: &mut Option<Key>) -> Result<()> {
+    let mut uuid = Text::default();
+    cursor.text_of::<UUID>(&mut uuid)?;
+    *key = (!uuid.is_empty()).then(|| Key::of(uuid));
+    Ok(())
 }
 
 fn text_if<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Text<'a>>> {
