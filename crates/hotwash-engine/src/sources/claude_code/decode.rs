@@ -4,7 +4,7 @@
 //! the client's, what a slash command looks like, how a tool is called. Versions 1.0.17 to 2.1.325.
 
 use super::place::{Part, Place};
-use super::record::{Blocks, Content, Record, Texts};
+use super::record::{Blocks, Content, Notice, Record, Texts};
 use hotwash_core::sessions::{
     ApiError, Call, Change, CommandVia, Compaction, Day, Event, EventId, Input, Key, Kind, Message, Origin, Outcome,
     Prompt, PromptVia, Tool,
@@ -43,12 +43,13 @@ pub(crate) fn events<'a>(
 /// Tells the events of a record that is of none of the usual kinds.
 #[inline(never)]
 fn other(kind: &[u8], record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
+    let notice = record.notice.unwrap_or_default();
     match kind {
-        b"system" => system(record, tell),
+        b"system" => system(&notice, tell),
         b"attachment" => attachment(record, tell),
-        b"queue-operation" => queue(record, tell),
-        b"ai-title" => tell(&Kind::Title { text: record.ai_title, by_person: false }),
-        b"custom-title" => tell(&Kind::Title { text: record.custom_title, by_person: true }),
+        b"queue-operation" => queue(&notice, tell),
+        b"ai-title" => tell(&Kind::Title { text: notice.ai_title, by_person: false }),
+        b"custom-title" => tell(&Kind::Title { text: notice.custom_title, by_person: true }),
         known if BOOKKEEPING.contains(&known) => tell(&Kind::Activity),
         _ => tell(&Kind::Unknown),
     }
@@ -360,18 +361,18 @@ fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
     rest.get(..rest.find(close)?)
 }
 
-fn system(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
-    match &*plain(record.subtype) {
+fn system(notice: &Notice<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
+    match &*plain(notice.subtype) {
         b"compact_boundary" => {
-            let manual = record.compact_trigger.is("manual");
+            let manual = notice.compact_trigger.is("manual");
             tell(&Kind::Compaction(if manual { Compaction::Manual } else { Compaction::Auto }));
         }
         b"api_error" => tell(&Kind::ApiError(ApiError::Retry)),
         b"local_command" => {
-            let content = record.content.to_str();
+            let content = notice.content.to_str();
             match between(&content, "<command-name>", "</command-name>") {
                 Some(name) => command(name, &content, CommandVia::System, tell),
-                None => tell(&Kind::ClientText(Body::One(record.content))),
+                None => tell(&Kind::ClientText(Body::One(notice.content))),
             }
         }
         _ => tell(&Kind::Activity),
@@ -392,12 +393,12 @@ fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     said(&body, attachment.images, PromptVia::Queued, foreign || record.place.is_sidechain, tell);
 }
 
-fn queue(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
-    let content = record.content;
+fn queue(notice: &Notice<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
+    let content = notice.content;
     let (words, _) = beginning(&Body::One(content));
     let words = words.trim_start();
     // Notices of background tasks are queued too, as JSON or as a tag; so are slash commands.
-    let by_person = record.operation.is("enqueue") && !words.is_empty() && !words.starts_with(['{', '<', '/', '[']);
+    let by_person = notice.operation.is("enqueue") && !words.is_empty() && !words.starts_with(['{', '<', '/', '[']);
     tell(&if by_person { Kind::Queued(content) } else { Kind::Activity });
 }
 

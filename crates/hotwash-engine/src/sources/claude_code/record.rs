@@ -14,7 +14,6 @@ type Result<T> = std::result::Result<T, Malformed>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Record<'a> {
     pub(crate) kind: Text<'a>,
-    pub(crate) subtype: Text<'a>,
     /// Of its id, made while that is at hand: where records are told, each waits for its key.
     pub(crate) key: Option<Key>,
     pub(crate) timestamp: Text<'a>,
@@ -24,17 +23,29 @@ pub(crate) struct Record<'a> {
     pub(crate) is_api_error: bool,
     /// The `kind` of the `origin` object, where there is one.
     pub(crate) origin: Option<Text<'a>>,
-    /// `content` of system records and queue operations.
-    pub(crate) content: Text<'a>,
-    pub(crate) operation: Text<'a>,
-    pub(crate) ai_title: Text<'a>,
-    pub(crate) custom_title: Text<'a>,
-    pub(crate) compact_trigger: Text<'a>,
     pub(crate) message: Message<'a>,
     // Most records have none of these.
     pub(crate) result: Option<ToolUseResult<'a>>,
     pub(crate) attachment: Option<Attachment<'a>>,
     pub(crate) progress: Option<Progress<'a>>,
+    pub(crate) notice: Option<Notice<'a>>,
+}
+
+impl<'a> Record<'a> {
+    fn notice(&mut self) -> &mut Notice<'a> {
+        self.notice.get_or_insert_default()
+    }
+}
+
+/// What records have that the client writes for itself: of the system, of its queue, and titles.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Notice<'a> {
+    pub(crate) subtype: Text<'a>,
+    pub(crate) content: Text<'a>,
+    pub(crate) operation: Text<'a>,
+    pub(crate) ai_title: Text<'a>,
+    pub(crate) custom_title: Text<'a>,
+    pub(crate) compact_trigger: Text<'a>,
 }
 
 /// The `message` of a user or assistant record.
@@ -220,17 +231,17 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
             record.message = Message::default();
             return message(cursor, &mut record.message);
         }
-        7 if key == b"subtype" => &mut record.subtype,
-        7 if key == b"content" => &mut record.content,
-        7 if key == b"aiTitle" => &mut record.ai_title,
+        7 if key == b"subtype" => &mut record.notice().subtype,
+        7 if key == b"content" => &mut record.notice().content,
+        7 if key == b"aiTitle" => &mut record.notice().ai_title,
         9 if key == b"timestamp" => return cursor.text_of::<TIMESTAMP>(&mut record.timestamp),
-        9 if key == b"operation" => &mut record.operation,
+        9 if key == b"operation" => &mut record.notice().operation,
         10 if key == b"attachment" => return attachment(cursor, record.attachment.insert(Attachment::default())),
-        11 if key == b"customTitle" => &mut record.custom_title,
+        11 if key == b"customTitle" => &mut record.notice().custom_title,
         13 if key == b"toolUseResult" => {
             return tool_use_result(cursor, record.message.result(), record.result.insert(ToolUseResult::default()));
         }
-        15 if key == b"compactMetadata" => return compact_trigger(cursor, &mut record.compact_trigger),
+        15 if key == b"compactMetadata" => return compact_trigger(cursor, &mut record.notice().compact_trigger),
         16 if key == b"isCompactSummary" => return flag(cursor, &mut record.is_compact_summary),
         17 if key == b"isApiErrorMessage" => return flag(cursor, &mut record.is_api_error),
         _ => {
