@@ -826,3 +826,40 @@ fn message_head<'a>(cursor: &mut Cursor<'a>, head: &mut Head<'a>) -> Result<()> 
     *head = Head::default();
     message_parts(cursor, head, Cursor::skip)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_that_came_before_makes_no_difference() {
+        let read = |line: &str, memory: &mut Memory| {
+            let (mut cursor, mut record) = (Cursor::in_line(line.as_bytes()), Record::default());
+            let read = super::read(&mut cursor, &mut record, memory);
+            (read, cursor.rest().len(), format!("{record:?}"))
+        };
+        let mut memory = Memory::default();
+        for prompt in [r#""a""#, r#""ab""#, r#""a\"""#, r#""a"#, r#""""#, "1", "12", "null", "[]", "", "\"a\n\""] {
+            for prompts in [prompt.to_owned(), format!(" {prompt}"), format!("{prompt}\""), r#""a""#.to_owned()] {
+                let line = format!(
+                    r#"{{"parentUuid":null,"data":{{"message":{{}},"prompt":{prompts},"agentId":"b"}},"type":"c"}}"#
+                );
+                for _ in 0..2 {
+                    assert_eq!(read(&line, &mut memory), read(&line, &mut Memory::default()), "{line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_written_to_the_cache_are_counted_wherever_a_zero_stands() {
+        for (short, long, more) in [(0, 7, ""), (7, 0, ""), (0, 0, ""), (7, 8, ""), (7, 0, r#","a":{}"#), (70, 10, "")]
+        {
+            let both = format!(r#"{{"ephemeral_5m_input_tokens":{short},"ephemeral_1h_input_tokens":{long}{more}}}"#);
+            let line = format!(r#"{{"input_tokens":1,"cache_creation":{both},"output_tokens":2}},"#);
+            let (mut cursor, mut usage) = (Cursor::new(line.as_bytes()), Usage::default());
+            assert_eq!(super::usage(&mut cursor, &mut usage), Ok(()));
+            assert_eq!((usage.input, usage.cache_write_1h, usage.output, cursor.rest()), (1, long, 2, &b","[..]));
+        }
+    }
+}
