@@ -5,7 +5,7 @@
 use super::calls::{OpenCall, Status};
 use super::value::{Cited, facts};
 use super::{Fold, Shared};
-use crate::sessions::{ApiError, Event, EventId, Key, Kind, Outcome, Tool};
+use crate::sessions::{ApiError, Event, EventId, Events, Key, Kind, Outcome, Tool};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
 
@@ -72,8 +72,8 @@ pub struct Ending {
     message: Option<Key>,
     open: Vec<(Key, EventId)>,
     /// Those of them that commit.
-    commits: Vec<EventId>,
-    errors: Vec<EventId>,
+    commits: Events,
+    errors: Events,
     stands: Stands,
     /// A question or a plan waits for the person.
     waits: bool,
@@ -182,7 +182,7 @@ impl Ending {
     fn stands_so(&self, wanted: fn(&Stands) -> bool) -> Cited {
         match self.stands {
             Stands::Unanswered(id) | Stands::Interrupted(id) | Stands::Answered(id) if wanted(&self.stands) => {
-                Cited(vec![id])
+                Cited([id].into_iter().collect())
             }
             _ => Cited::default(),
         }

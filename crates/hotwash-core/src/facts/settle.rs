@@ -47,7 +47,7 @@ fn drop_resolved(facts: &mut Facts) {
     for signals in [&mut *frustration_signals, &mut *abandonment_signals] {
         signals.0.retain(|signal| Some(*signal) > resolved);
     }
-    failure_signals.0 = [&frustration_signals.0[..], &abandonment_signals.0[..]].concat();
+    failure_signals.0 = frustration_signals.0.iter().chain(&abandonment_signals.0).copied().collect();
     failure_signals.0.sort_unstable();
 }
 
@@ -69,7 +69,7 @@ fn unresolved_errors(facts: &Facts, from: EventId) -> Cited {
         [red(&checks.test_runs), red(&checks.build_runs), crash, reported].into_iter().flatten().collect();
     events.sort_unstable();
     events.dedup();
-    Cited(events)
+    Cited(events.into())
 }
 
 /// Red runs of one kind since it was last green, each after another change of the same file, if they reach the last turns.
@@ -90,7 +90,7 @@ fn iteration_loop(facts: &Facts, from: EventId) -> Cited {
                 tried
             });
             if tries.len() >= TRIES {
-                return Cited(tries);
+                return Cited(tries.into());
             }
         }
     }

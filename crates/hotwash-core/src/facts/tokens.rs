@@ -4,7 +4,7 @@ use super::calls::{KeyMap, USUAL_CALLS};
 use super::value::{Cited, FactValue, Form, facts, store};
 use super::{Fold, Shared};
 use crate::prices::{Picodollars, Prices, PricesOf};
-use crate::sessions::{ApiError, Event, EventId, Key, Kind, Message, Usage};
+use crate::sessions::{ApiError, Event, Events, Key, Kind, Message, Usage};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -164,8 +164,8 @@ pub struct TokenFold {
     /// Messages of subagents that progress records show, by subagent.
     subagents: BTreeMap<String, Messages>,
     peak_context: u64,
-    retried: Vec<EventId>,
-    gave_up: Vec<EventId>,
+    retried: Events,
+    gave_up: Events,
 }
 
 /// Messages with their models and tokens, as last reported. Most are told again right away, on their next line.

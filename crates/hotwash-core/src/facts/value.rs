@@ -1,7 +1,7 @@
 //! What a fact is made of, and the macro that keeps its manual beside it.
 
 use crate::json;
-use crate::sessions::EventId;
+use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -50,12 +50,9 @@ pub trait Form {
 /// A count that points at what it counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Cited(pub Vec<EventId>);
+pub struct Cited(pub Events);
 
 impl Cited {
-    /// Room for most lists at once, so that they need not grow.
-    const ROOM: usize = 16;
-
     /// How many.
     pub fn count(&self) -> u64 {
         self.0.len() as u64
@@ -63,11 +60,9 @@ impl Cited {
 
     /// One more.
     pub fn push(&mut self, event: EventId) {
-        if self.0.capacity() == 0 {
-            self.0.reserve(Self::ROOM);
-        }
         self.0.push(event);
     }
+
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -4,7 +4,7 @@ use super::calls::{OpenCall, Status};
 use super::claims::{self, Claim, LastWords};
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
 use super::{Fold, Shared};
-use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
+use crate::sessions::{Event, EventId, Events, Kind, Outcome, Tool};
 use crate::shell::{self, Exit, Output, Run, RunKind, RunResult};
 use crate::text::{Body, Recorded};
 use serde::{Deserialize, Serialize};
@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Runs {
     /// Those that were green.
-    pub pass: Vec<EventId>,
+    pub pass: Events,
     /// Those that were red.
-    pub fail: Vec<EventId>,
+    pub fail: Events,
     /// Those whose output does not tell.
-    pub unknown: Vec<EventId>,
+    pub unknown: Events,
     /// How many had their exit code masked by a pipe or a following command.
     pub masked: u64,
 }
@@ -372,7 +372,8 @@ mod tests {
             e8 says  All tests pass now.
         ";
         let facts = facts_of(script).verification;
-        assert_eq!((facts.claims.count(), facts.unbacked_claims.0), (2, vec![crate::sessions::EventId(4)]));
+        assert_eq!(facts.claims.count(), 2);
+        assert_eq!(facts.unbacked_claims.0, [crate::sessions::EventId(4)]);
     }
 
     #[test]

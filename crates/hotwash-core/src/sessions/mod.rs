@@ -2,6 +2,7 @@
 
 pub mod copies;
 pub mod event;
+mod events;
 pub mod joining;
 pub mod pieces;
 pub mod session;
@@ -12,6 +13,7 @@ pub use event::{
     ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome,
     PlaceHash, Prompt, PromptVia, Tool, Usage, command_line,
 };
+pub use events::Events;
 pub use joining::Join;
 pub use pieces::{Opening, Part, Piece, Pieces};
 pub use session::{Session, SessionId, SessionKind};

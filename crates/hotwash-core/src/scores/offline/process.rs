@@ -42,7 +42,7 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
         }
     }
 
-    let mut unread = [edits.edits_without_prior_read.0.as_slice(), &edits.edits_refused_unread.0].concat();
+    let mut unread = [&edits.edits_without_prior_read.0[..], &edits.edits_refused_unread.0].concat();
     unread.sort_unstable();
     let blind = Share::new(unread.len() as u64, attempts);
     let reason = || blind.words("edit", ("was aimed", "were aimed")) + " at a file that had not been read";

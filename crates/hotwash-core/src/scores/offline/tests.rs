@@ -13,6 +13,7 @@ use crate::facts::tools::ToolFacts;
 use crate::facts::transcript::TranscriptFacts;
 use crate::facts::verification::{Runs, VerificationFacts};
 use crate::scores::Overall;
+use crate::sessions::Events;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::json;
@@ -23,7 +24,7 @@ fn rubric(name: &str) -> Rubric {
     Rubric::shipped(name).unwrap()
 }
 
-fn events(ids: &[u32]) -> Vec<EventId> {
+fn events(ids: &[u32]) -> Events {
     ids.iter().copied().map(EventId).collect()
 }
 
@@ -390,7 +391,7 @@ fn longer(facts: &Facts, times: u32) -> Facts {
     let mut value = serde_json::to_value(facts).unwrap();
     grow(&mut value, times);
     let mut facts: Facts = serde_json::from_value(value).unwrap();
-    for id in &mut facts.verification.ended_red.0 {
+    for id in facts.verification.ended_red.0.iter_mut() {
         id.0 += (times - 1) * 1000;
     }
     facts
