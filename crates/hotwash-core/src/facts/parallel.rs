@@ -61,6 +61,7 @@ struct Look {
     id: EventId,
     key: Option<Key>,
     message: Option<Key>,
+    /// Empty until it has ended.
     input: String,
     shown: Shown,
 }
@@ -148,7 +149,7 @@ impl Fold for Parallel {
     #[inline]
     fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
         if matches!(event.kind, Kind::Prompt(_) | Kind::PlanApproval(_)) {
-            (self.last, self.now) = (None, None);
+            self.forget();
         }
     }
 
@@ -187,46 +188,41 @@ impl Parallel {
         if !call.tool.only_reads() {
             self.forget();
         } else if self.calls == 1 {
-            let mut input = std::mem::take(&mut self.room);
-            input.clear();
-            input.push_str(if call.path.is_empty() { &call.pattern } else { &call.path });
-            self.now = Some(Look {
-                id: call.id,
-                key: Some(call.key),
-                message: Some(call.message),
-                input,
-                shown: Shown::default(),
-            });
+            let (key, message) = (Some(call.key), Some(call.message));
+            self.now = Some(Look { id: call.id, key, message, ..Look::default() });
         } else {
             // A batch is already parallel; only single calls are compared with the one before.
             self.forget();
         }
     }
 
-    /// Lets go of the calls that others would be compared with, but for the room of one.
+    /// Lets go of the calls that others would be compared with, but for their room.
     fn forget(&mut self) {
-        if let Some(look) = self.last.take().or(self.now.take()) {
-            self.room = look.input;
+        self.now = None;
+        if let Some(last) = self.last.take() {
+            self.room = last.input;
         }
     }
 
     /// The read-only call under way has ended.
     fn looked(&mut self, mut look: Look, call: &OpenCall, outcome: &Outcome<'_>, status: Status) {
         if status != Status::Ok {
-            self.last = None;
-            return;
+            return self.forget();
         }
+        let input = if call.path.is_empty() { &call.pattern } else { &call.path };
         look.shown = call.shown.get_or_init(|| Shown::of(&outcome.body)).clone();
         if let Some(last) = &self.last
             && last.message != look.message
-            && !occurs(&look.input, last.shown.bytes())
+            && !occurs(input, last.shown.bytes())
             && !occurs(&last.input, look.shown.bytes())
         {
             self.facts.missed_parallel.push(look.id);
         }
-        if let Some(before) = self.last.replace(look) {
-            self.room = before.input;
-        }
+        self.forget();
+        look.input = std::mem::take(&mut self.room);
+        look.input.clear();
+        look.input.push_str(input);
+        self.last = Some(look);
     }
 }
 
