@@ -120,9 +120,9 @@ impl Fold for Edits {
         let mut facts = std::mem::take(&mut self.facts);
         facts.read_before_edit = (!facts.edit_calls_ok.is_empty())
             .then(|| facts.edits_without_prior_read.is_empty() && facts.edits_refused_unread.is_empty());
-        let mut languages: Vec<_> = self.languages.iter().collect();
-        languages.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-        facts.programming_languages = languages.into_iter().map(|(name, _)| name.clone()).collect();
+        let mut languages: Vec<_> = std::mem::take(&mut self.languages).into_iter().collect();
+        languages.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        facts.programming_languages = languages.into_iter().map(|(name, _)| name).collect();
         facts
     }
 }
