@@ -40,6 +40,7 @@ use crate::rework::Fingerprint;
 use crate::sessions::{Event, EventId, Key, Outcome};
 use serde::{Deserialize, Serialize};
 use speech::Speech;
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -206,13 +207,13 @@ impl Facts {
             }
         }
         for tally in [&mut tools.tool_calls_by_name, &mut tools.tool_errors_by_name, &mut tools.skills_loaded] {
-            let changes: Vec<(String, String)> =
+            let changes: Vec<(Cow<'_, str>, String)> =
                 tally.keys().filter_map(|name| change(name).map(|other| (name.clone(), other))).collect();
             // Taken out first: one may be called now what another was called before.
             let changed: Vec<(String, u64)> =
                 changes.into_iter().filter_map(|(name, other)| Some((other, tally.remove(&name)?))).collect();
             for (name, count) in changed {
-                *tally.entry(name).or_default() += count;
+                *tally.entry(name.into()).or_default() += count;
             }
         }
     }

@@ -5,6 +5,7 @@ use super::calls::{OpenCall, Status};
 use super::value::{Cited, Ratio, Tally, facts, ratio};
 use crate::sessions::{Event, Outcome, Tool};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 facts! {
     /// Tool calls and how they ended.
@@ -86,7 +87,7 @@ type EventIdOfCall = (crate::sessions::Key, crate::sessions::EventId);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Failure {
-    name: String,
+    name: Cow<'static, str>,
     input: Vec<u8>,
     /// Errors in a row with nearly this input, this one included.
     streak: u64,
@@ -150,7 +151,7 @@ impl Fold for Tools {
                         failure.streak += 1;
                         failure.streak
                     } else {
-                        self.failures.push(Failure { name: call.name.clone(), input: call.input.clone(), streak: 1 });
+                        self.failures.push(Failure { name: name_of(&call.name), input: call.input.clone(), streak: 1 });
                         1
                     };
                     facts.longest_error_streak = facts.longest_error_streak.max(streak);
@@ -177,8 +178,32 @@ fn count(tally: &mut Tally, name: &str) {
     match tally.get_mut(name) {
         Some(n) => *n += 1,
         None => {
-            tally.insert(name.to_string(), 1);
+            tally.insert(name_of(name), 1);
         }
+    }
+}
+
+/// Tools that most calls are of.
+const USUAL: [&str; 12] = [
+    "Bash",
+    "Edit",
+    "Read",
+    "Grep",
+    "Write",
+    "Glob",
+    "Task",
+    "Agent",
+    "TodoWrite",
+    "TaskUpdate",
+    "TaskCreate",
+    "WebFetch",
+];
+
+/// A name to keep, which is copied where it is none that is known.
+fn name_of(name: &str) -> Cow<'static, str> {
+    match USUAL.into_iter().find(|known| *known == name) {
+        Some(known) => known.into(),
+        None => name.to_owned().into(),
     }
 }
 

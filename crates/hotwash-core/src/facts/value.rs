@@ -4,6 +4,7 @@ use crate::json;
 use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The manual page of a fact, taken from the doc comment on its field.
@@ -69,8 +70,8 @@ impl Cited {
     }
 }
 
-/// How often each name was seen.
-pub type Tally = BTreeMap<String, u64>;
+/// How often each name was seen. Names that are known need no copy.
+pub type Tally = BTreeMap<Cow<'static, str>, u64>;
 
 /// A share or a formula's value. A zero denominator is *not applicable*, never 0 and never 1.
 pub type Ratio = Option<f64>;
