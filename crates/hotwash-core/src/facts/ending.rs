@@ -182,7 +182,7 @@ impl Ending {
     fn stands_so(&self, wanted: fn(&Stands) -> bool) -> Cited {
         match self.stands {
             Stands::Unanswered(id) | Stands::Interrupted(id) | Stands::Answered(id) if wanted(&self.stands) => {
-                Cited([id].into_iter().collect())
+                Cited(id.into())
             }
             _ => Cited::default(),
         }

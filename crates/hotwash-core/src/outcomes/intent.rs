@@ -6,7 +6,7 @@
 use super::{Evidence, Reason};
 use crate::facts::Facts;
 use crate::facts::heard::Ask;
-use crate::sessions::EventId;
+use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
 
 /// What a session is after.
@@ -144,7 +144,7 @@ impl Intended {
         let written_down = matches!(opening, Ask::Plan | Ask::Review) && facts.goal.last_source_edit.is_empty();
         let wants_work = wants_work && !written_down;
         let family = asks.iter().filter(|(ask, _)| !wants_work || ask.wants_change());
-        let mut tally: Vec<(Intent, u32, Vec<EventId>)> = Vec::new();
+        let mut tally: Vec<(Intent, u32, Events)> = Vec::new();
         for (at, &(ask, event)) in family.enumerate() {
             let intent = intent_of(ask, facts);
             if !wants_work && intent.needs_change() {
@@ -156,7 +156,7 @@ impl Intended {
                     *sum += weight;
                     events.push(event);
                 }
-                None => tally.push((intent, weight, vec![event])),
+                None => tally.push((intent, weight, event.into())),
             }
         }
         let total: u32 = tally.iter().map(|(_, sum, _)| sum).sum();

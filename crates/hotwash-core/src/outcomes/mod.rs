@@ -25,7 +25,7 @@ pub use prism::{Prism, PrismInput};
 pub use substance::Substance;
 
 use crate::scores::Flag;
-use crate::sessions::EventId;
+use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -229,12 +229,12 @@ pub struct Reason {
     /// In words.
     pub text: Cow<'static, str>,
     /// Where to look.
-    pub events: Vec<EventId>,
+    pub events: Events,
 }
 
 impl Reason {
     fn new(fact: &'static str, text: impl Into<Cow<'static, str>>, events: &[EventId]) -> Reason {
-        Reason { fact: fact.into(), text: text.into(), events: events.to_vec() }
+        Reason { fact: fact.into(), text: text.into(), events: events.into() }
     }
 }
 

@@ -7,7 +7,7 @@ pub mod offline;
 pub use aggregate::{Grade, Overall, thousandths};
 pub use flags::Flag;
 
-use crate::sessions::EventId;
+use crate::sessions::Events;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ pub struct Item {
     /// The fact it rests on.
     pub fact: Cow<'static, str>,
     /// Where to look.
-    pub events: Vec<EventId>,
+    pub events: Events,
 }
 
 /// Where a score comes from.

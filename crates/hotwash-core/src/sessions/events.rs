@@ -89,6 +89,12 @@ impl DerefMut for Events {
     }
 }
 
+impl From<EventId> for Events {
+    fn from(event: EventId) -> Events {
+        Events(List::Few(1, [event, EventId::default(), EventId::default()]))
+    }
+}
+
 impl From<Vec<EventId>> for Events {
     fn from(events: Vec<EventId>) -> Events {
         if events.len() > FEW { Events(List::Many(events)) } else { events.into_iter().collect() }

@@ -3,6 +3,7 @@
 use super::quality::JUDGE;
 use super::{IntentVerdict, OutcomeVerdict};
 use crate::outcomes::{Booleans, Held, Reason};
+use crate::sessions::Events;
 
 /// The seven, as the judge answers them. Where facts say that nothing verified the work or that something was left broken,
 /// a judge does not raise that; where it did not answer, the facts' answer stands.
@@ -25,7 +26,7 @@ fn held(facts: &Held, answer: Option<bool>) -> Held {
     match answer {
         Some(holds) if holds != facts.holds => {
             let text = if holds { "the judge finds that it holds" } else { "the judge finds that it does not hold" };
-            Held { holds, reason: Reason { fact: JUDGE.into(), text: text.into(), events: Vec::new() } }
+            Held { holds, reason: Reason { fact: JUDGE.into(), text: text.into(), events: Events::default() } }
         }
         _ => facts.clone(),
     }

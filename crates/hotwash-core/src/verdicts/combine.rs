@@ -7,6 +7,7 @@ use crate::evidence::Alarm;
 use crate::outcomes::{Evidence, Goal, JudgeStatus, Outcome, Reason};
 use crate::rubric::{Combine, Dimension, Rubric};
 use crate::scores::{Flag, Grade, Item, Provenance, Reading, Score, Spread, Unscored, Value};
+use crate::sessions::Events;
 use std::sync::Arc;
 
 /// Chunks so far apart are worth a word.
@@ -179,7 +180,7 @@ fn note(dimension: &Dimension, chunks: usize, said: &[Said<'_>], spread: &Spread
         let covered = (spread.covered * 100.0).round();
         reason = format!("{reason}; {} without a value, {covered} % of the session covered", chunks - said.len());
     }
-    Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: Vec::new() }
+    Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: Events::default() }
 }
 
 /// Makes the goal dimension and the outcome go together: complete or better is what a complete outcome is. Where they do
@@ -198,7 +199,7 @@ pub fn agree(grade: &mut Grade, outcome: &mut Outcome, rubric: &Rubric) -> bool 
                 Value::Number(number) => format!("{number:.2}"),
             };
             let text = format!("the judge of quality calls the goal {said}");
-            outcome.reasons.push(Reason { fact: JUDGE.into(), text: text.into(), events: Vec::new() });
+            outcome.reasons.push(Reason { fact: JUDGE.into(), text: text.into(), events: Events::default() });
             outcome.goal = Goal::Undecided;
             outcome.status = JudgeStatus::Undecided;
             outcome.evidence = Evidence::Silent;

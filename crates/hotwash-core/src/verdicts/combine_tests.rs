@@ -8,6 +8,7 @@ use crate::facts::Facts;
 use crate::outcomes::{self, Goal, JudgeStatus, Outcome};
 use crate::rubric::{Combine, Dimension, Rubric};
 use crate::scores::{Flag, Grade, Item, Overall, Reading, Spread, Unscored, Value, offline};
+use crate::sessions::Events;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -22,7 +23,7 @@ fn categorical(combine: Combine) -> Dimension {
 }
 
 fn scored(value: Value) -> Reading {
-    let item = Item { amount: 0.0, reason: "seen".into(), fact: "judge".into(), events: vec![] };
+    let item = Item { amount: 0.0, reason: "seen".into(), fact: "judge".into(), events: Events::default() };
     Reading::Scored { start: value.number(), value, items: vec![item], confidence: Some(0.8), spread: None }
 }
 

@@ -9,7 +9,7 @@ use super::{Cite, Finding, IntentVerdict, OutcomeVerdict};
 use crate::evidence::Alarm;
 use crate::outcomes::{Evidence, Goal, Intended, Intent, JudgeStatus, Lack, Outcome, Reason, silent_allowed};
 use crate::scores::Flag;
-use crate::sessions::EventId;
+use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -251,8 +251,8 @@ fn alarm(alarms: &[Alarm]) -> Option<Reason> {
     (!events.is_empty()).then(|| reason(text, events))
 }
 
-fn reason(text: impl Into<Cow<'static, str>>, events: Vec<EventId>) -> Reason {
-    Reason { fact: JUDGE.into(), text: text.into(), events }
+fn reason(text: impl Into<Cow<'static, str>>, events: impl Into<Events>) -> Reason {
+    Reason { fact: JUDGE.into(), text: text.into(), events: events.into() }
 }
 
 /// What the judge reads the prompts as, where that is something else than the facts say.

@@ -7,6 +7,7 @@ use crate::prompts::dimensions_of;
 use crate::redaction::Rules;
 use crate::rubric::{Critic, Dimension, Kind, Rubric};
 use crate::scores::{self, Flag, Item, Unscored, Value};
+use crate::sessions::Events;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -94,7 +95,7 @@ fn reading(notes: &mut Notes<'_>, fields: &Fields<'_>, dimension: &Dimension, ev
         let shows = notes.text(&one, "shows").unwrap_or_default();
         items.extend(cite.map(|cite| {
             let reason = if shows.is_empty() { cite.quote } else { format!("{shows}: “{}”", cite.quote) };
-            Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: vec![cite.event] }
+            Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: cite.event.into() }
         }));
     }
     let rationale = notes.text(&fields, "rationale").filter(|text| !text.is_empty());
@@ -119,8 +120,12 @@ fn reading(notes: &mut Notes<'_>, fields: &Fields<'_>, dimension: &Dimension, ev
         notes.problem(fields.at().to_owned(), Fault::NoCitation, text);
         return unscored(&notes.problems, cited);
     }
-    let rationale =
-        rationale.map(|reason| Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: Vec::new() });
+    let rationale = rationale.map(|reason| Item {
+        amount: 0.0,
+        reason: reason.into(),
+        fact: JUDGE.into(),
+        events: Events::default(),
+    });
     let items = rationale.into_iter().chain(items).collect();
     scores::Reading::Scored { start: value.number(), value, items, confidence, spread: None }
 }

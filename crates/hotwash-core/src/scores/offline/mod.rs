@@ -117,7 +117,7 @@ fn level(dimension: &Dimension, index: usize, items: Vec<Item>, confidence: Opti
 
 /// An item that moves nothing but explains.
 fn note(fact: impl Into<Cow<'static, str>>, reason: impl Into<Cow<'static, str>>, events: &[EventId]) -> Item {
-    Item { amount: 0.0, reason: reason.into(), fact: fact.into(), events: events.to_vec() }
+    Item { amount: 0.0, reason: reason.into(), fact: fact.into(), events: events.into() }
 }
 
 /// The last of the events that something points at.

@@ -18,7 +18,7 @@ use hotwash_core::outcomes;
 use hotwash_core::redaction::{redact, redact_facts};
 use hotwash_core::rubric::{Kind, Rubric};
 use hotwash_core::scores::{Grade, Item, Provenance, Reading, Score, Unscored, Value};
-use hotwash_core::sessions::{EventId, Session, SessionId, SessionKind, Timestamp};
+use hotwash_core::sessions::{EventId, Events, Session, SessionId, SessionKind, Timestamp};
 use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ fn row(n: usize, level: f64, at: i64) -> Row {
             }
         };
         let reason = format!("because of {SECRET}");
-        let items = vec![Item { amount: -0.1, reason: reason.into(), fact: "judge".into(), events: Vec::new() }];
+        let items = vec![Item { amount: -0.1, reason: reason.into(), fact: "judge".into(), events: Events::default() }];
         let reading = Reading::Scored { value, start: 1.0, items, confidence: Some(0.9), spread: None };
         Score { dimension: dimension.name.clone(), reading, provenance: shared.clone() }
     };
@@ -225,7 +225,7 @@ fn both_ways() -> [Row; 2] {
     recorded.session.id = SessionId(format!("{:016x}", 77));
     for score in recorded.grade.iter_mut().flat_map(|grade| &mut grade.scores) {
         if let Reading::Scored { items, .. } = &mut score.reading {
-            items[0].events = vec![EventId(30)];
+            items[0].events = EventId(30).into();
         }
     }
     [from_disk, recorded]
