@@ -27,6 +27,17 @@ const STEP: usize = BLOCK - HEAD;
 /// The bit that is set in ASCII letters of lower case, and in digits.
 const LOWER: u64 = u64::from_le_bytes([0x20; HEAD]);
 
+/// By how many bytes of a word are in its head: the bits of those.
+static FIRST: [u64; 2 * HEAD] = {
+    let mut first = [!0; _];
+    let mut bytes = 0;
+    while bytes < HEAD {
+        first[bytes] = (1 << (8 * bytes)) - 1;
+        bytes += 1;
+    }
+    first
+};
+
 /// The first bytes of a word as a number, ASCII letters in lower case.
 pub(crate) const fn head(word: &[u8]) -> u64 {
     let (mut head, mut at) = (0, 0);
@@ -39,6 +50,7 @@ pub(crate) const fn head(word: &[u8]) -> u64 {
 }
 
 /// How many bytes are in a head.
+#[inline]
 pub(crate) fn head_len(head: u64) -> usize {
     HEAD - head.leading_zeros() as usize / 8
 }
@@ -95,39 +107,89 @@ pub(crate) fn is_alphanumeric(character: char) -> bool {
 
 /// Shows each run of a text, in order.
 pub(crate) fn each_run(text: &[u8], mut tell: impl FnMut(Run)) {
+    each_block(text, |block| each_bit(block.starts, |offset| tell(block.run(offset))));
+}
+
+/// The same, but of those that are ASCII only the ones that are wanted, by their places and heads. Which ones those are is
+/// hard to guess, so that all of a block are looked at before anything is made of one.
+pub(crate) fn each_run_of(text: &[u8], wanted: impl Fn(usize, u64) -> bool, mut tell: impl FnMut(Run)) {
+    each_block(text, |block| {
+        let mut told = block.starts & !block.ascii;
+        each_bit(block.starts, |offset| {
+            let wanted = wanted(block.at + offset, block.head(offset));
+            told |= u64::from(wanted) << offset;
+        });
+        each_bit(told, |offset| tell(block.run(offset)));
+    });
+}
+
+/// A part of a text, with a bit for each of its bytes.
+struct Block<'t> {
+    at: usize,
+    bytes: &'t [u8; BLOCK],
+    /// What belongs to runs.
+    runs: u64,
+    /// Where runs begin that are seen for the length of their heads.
+    starts: u64,
+    /// A run that begins here is known to be ASCII.
+    ascii: u64,
+}
+
+impl Block<'_> {
+    /// The run that begins at an offset.
+    #[inline]
+    fn run(&self, offset: usize) -> Run {
+        Run { start: self.at + offset, head: self.head(offset), ascii: self.ascii >> offset & 1 != 0 }
+    }
+
+    #[inline]
+    fn head(&self, offset: usize) -> u64 {
+        let bytes = self.bytes.get(offset..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default();
+        let in_head = (!(self.runs >> offset) | 1 << HEAD).trailing_zeros() as usize;
+        (u64::from_le_bytes(bytes) | LOWER) & FIRST[in_head % FIRST.len()]
+    }
+}
+
+/// Shows the places of some bits.
+#[inline]
+fn each_bit(mut bits: u64, mut tell: impl FnMut(usize)) {
+    while bits != 0 {
+        tell(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}
+
+/// Shows a text block by block.
+#[inline]
+fn each_block(text: &[u8], mut show: impl FnMut(&Block<'_>)) {
     // Whether the byte before a block belongs to a run.
     let mut goes_on = 0;
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let mut last = [0; BLOCK];
-        let block = rest.first_chunk().unwrap_or_else(|| {
+        let bytes = rest.first_chunk().unwrap_or_else(|| {
             last[..rest.len()].copy_from_slice(rest);
             &last
         });
-        let (plain, beyond) = marks(block);
+        let (plain, beyond) = marks(bytes);
         let runs = plain | beyond;
-        // A run that ends in a block without anything beyond ASCII is ASCII. All others are looked at one by one.
-        let sure = if beyond == 0 { u64::MAX.checked_shr(runs.leading_ones()).unwrap_or(0) } else { 0 };
-        let mut starts = runs & !(runs << 1 | goes_on) & (!0 >> HEAD);
-        while starts != 0 {
-            let offset = starts.trailing_zeros() as usize;
-            starts &= starts - 1;
-            let Some(bytes) = block.get(offset..).and_then(<[u8]>::first_chunk) else { break };
-            let in_head = (!(runs >> offset) | 1 << HEAD).trailing_zeros();
-            let others = 64 - 8 * in_head;
-            let head = (u64::from_le_bytes(*bytes) | LOWER) << others >> others;
-            let ascii = sure >> offset & 1 != 0 || is_ascii(runs, beyond, offset);
-            tell(Run { start: at + offset, head, ascii });
-        }
+        let starts = runs & !(runs << 1 | goes_on) & (!0 >> HEAD);
+        show(&Block { at, bytes, runs, starts, ascii: ascii(runs, beyond) });
         goes_on = runs >> (STEP - 1) & 1;
         at += STEP;
     }
 }
 
-/// Whether the run that begins at an offset ends in the block, and is ASCII up to there.
-fn is_ascii(runs: u64, beyond: u64, offset: usize) -> bool {
-    let length = (runs >> offset).trailing_ones() as usize;
-    offset + length < BLOCK && beyond >> offset & ((1 << length) - 1) == 0
+/// The bits of runs that end in the block, and are ASCII from there on.
+#[inline]
+fn ascii(runs: u64, beyond: u64) -> u64 {
+    let ends_here = u64::MAX.checked_shr(runs.leading_ones()).unwrap_or(0);
+    if beyond == 0 {
+        return ends_here;
+    }
+    // Backwards, a bit that is added to a run clears all of it from there to its beginning.
+    let (back, others) = (runs.reverse_bits(), beyond.reverse_bits());
+    ends_here & !(back & !back.wrapping_add(others) | others).reverse_bits()
 }
 
 /// Where a block has letters and digits, and where bytes beyond ASCII: a bit for each place.
@@ -176,6 +238,11 @@ mod tests {
         fn runs_are_found_wherever_they_stand(text in r"([a-cA-C0-1@\[`{/:é中 .]{0,12}[ \n]{0,2}){0,30}") {
             let mut found = Vec::new();
             each_run(text.as_bytes(), |run| found.push(run));
+            for wanted in [0, 1] {
+                let mut some = Vec::new();
+                each_run_of(text.as_bytes(), |_, head| head & 1 == wanted, |run| some.push(run));
+                prop_assert!(some.iter().eq(found.iter().filter(|run| !run.ascii || run.head & 1 == wanted)));
+            }
             let within = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
             let mut expected = Vec::new();
             for part in text.as_bytes().split(|byte| !within(byte)).filter(|part| !part.is_empty()) {

@@ -4,13 +4,13 @@
 //! A phrase is found by the beginning of its first word, which is looked up once for each word of a text. That costs less
 //! than an automaton to build and to run: there are more than a thousand phrases, and most texts are a line or two.
 
-use crate::words::{Heads, each_run, head, head_len, is_alphanumeric};
+use crate::words::{Heads, each_run_of, head, head_len, is_alphanumeric};
 
 /// Phrases of several meanings.
 pub(super) struct Phrases<M> {
     by_word: Vec<FirstWord>,
-    /// A bit for some bits of the hash of each: most words of a text begin no phrase, and this tells soonest.
-    begins: Box<[u64; BEGINS]>,
+    /// What tells soonest that no phrase begins with a word of a text, as nearly none does.
+    begins: Box<[Begins; BEGINS]>,
     list: Vec<Phrase<M>>,
 }
 
@@ -21,7 +21,14 @@ struct FirstWord {
     head: u64,
     from: u16,
     to: u16,
-    /// How its phrases go on, a bit for each letter: most texts that hold the word go on otherwise.
+}
+
+/// What is known of the first words that share some bits of their hashes.
+#[derive(Clone, Copy, Default)]
+struct Begins {
+    /// A bit for some more bits of each.
+    heads: u32,
+    /// How their phrases go on, a bit for each letter: most texts that hold the word go on otherwise.
     next: u32,
 }
 
@@ -35,9 +42,11 @@ fn place(words: &[FirstWord], head: u64) -> usize {
     at
 }
 
-/// The bit of the letter with which a text goes on that begins with a word. It may be any where the text ends.
-fn next(text: &[u8], head: u64) -> u32 {
-    text.get(head_len(head) + 1).map_or(!0, |letter| 1 << (letter & 31))
+/// The last bits of the letter with which a text goes on behind a word at a place and the sign behind that. Where the text
+/// ends, only phrases can stand that end there, too.
+#[inline]
+fn next(text: &[u8], start: usize, head: u64) -> u32 {
+    u32::from(text.get(start + head_len(head) + 1).copied().unwrap_or_default() & 31)
 }
 
 #[derive(Clone, Copy)]
@@ -67,15 +76,16 @@ fn first_bytes(text: &[u8]) -> u64 {
     u64::from_le_bytes(bytes) | LOWER
 }
 
-const BEGINS: usize = 256;
+const BEGINS: usize = 1024;
 
 /// Hardly a phrase takes fewer, with what stands around it.
 const PHRASE_BYTES: usize = 12;
 
-/// The place of a word among the bits.
-fn bit(head: u64) -> (usize, u64) {
+/// The place of a word among those that begin phrases, and the number of its bit there.
+#[inline]
+fn bit(head: u64) -> (usize, u32) {
     let hash = hash(head);
-    ((hash >> 56) as usize % BEGINS, 1 << (hash >> 50 & 63))
+    ((hash >> 54) as usize % BEGINS, (hash >> 49) as u32 & 31)
 }
 
 /// A phrase that stands in some words.
@@ -106,18 +116,20 @@ impl<M: Copy> Phrases<M> {
         let list: Vec<Phrase<M>> = order.iter().filter_map(|key| list.get(*key as u32 as usize).copied()).collect();
         let by_first_word = || order.chunk_by(|one, other| word(*one) == word(*other));
         let mut by_word = vec![FirstWord::default(); (2 * by_first_word().count()).next_power_of_two()];
-        let mut begins = Box::new([0; BEGINS]);
+        let mut begins = Box::new([Begins::default(); BEGINS]);
         let mut from = 0;
         for same in by_first_word() {
             let head = same.first().copied().map_or(0, word);
             let to = from + same.len();
-            let nexts = list[from..to].iter().map(|phrase| next(phrase.words.as_bytes(), head));
-            let next = nexts.fold(0, |all, next| all | next);
             let at = place(&by_word, head);
-            by_word[at] = FirstWord { head, from: from as u16, to: to as u16, next };
+            by_word[at] = FirstWord { head, from: from as u16, to: to as u16 };
+            let (place, bit) = bit(head);
+            begins[place].heads |= 1 << bit;
+            for phrase in &list[from..to] {
+                let ends = phrase.words.len() <= head_len(head) + 1;
+                begins[place].next |= if ends { !0 } else { 1 << next(phrase.words.as_bytes(), 0, head) };
+            }
             from = to;
-            let (place, mask) = bit(head);
-            begins[place] |= mask;
         }
         Phrases { by_word, begins, list }
     }
@@ -125,18 +137,15 @@ impl<M: Copy> Phrases<M> {
     /// Tells the phrases that stand in some words at word edges, in order, the longest first. What is not ASCII is in
     /// lower case.
     pub(super) fn find(&self, words: &str, mut tell: impl FnMut(Found<M>)) {
-        let begins = |head: u64| {
-            let (place, mask) = bit(head);
-            self.begins[place] & mask != 0
+        let begins = |start: usize, head: u64| {
+            let (place, bit) = bit(head);
+            let Begins { heads, next: letters } = self.begins[place];
+            (heads >> bit) & (letters >> next(words.as_bytes(), start, head)) & 1 != 0
         };
         each_word(words, begins, |start, head| {
             let text = words.as_bytes().get(start..).unwrap_or_default();
-            let word = &self.by_word[place(&self.by_word, head)];
-            if word.next & next(text, head) == 0 {
-                return;
-            }
             let here = first_bytes(text);
-            let &FirstWord { from, to, .. } = word;
+            let FirstWord { from, to, .. } = self.by_word[place(&self.by_word, head)];
             for phrase in self.list.get(from as usize..to as usize).unwrap_or_default() {
                 if (here ^ phrase.first) & phrase.mask == 0 {
                     found(words, start, phrase, &mut tell);
@@ -165,13 +174,12 @@ fn ends_at(words: &str, phrase: &str, end: usize) -> bool {
 
 /// Shows the words of a text with where they begin and their heads, less those that are seen at once to begin nothing.
 /// An unspaced character is a word.
-fn each_word(words: &str, begins: impl Fn(u64) -> bool, mut tell: impl FnMut(usize, u64)) {
-    each_run(words.as_bytes(), |run| {
-        if !run.ascii {
-            return each_word_of_run(words, run.start, &mut tell);
-        }
-        if begins(run.head) {
+fn each_word(words: &str, begins: impl Fn(usize, u64) -> bool, mut tell: impl FnMut(usize, u64)) {
+    each_run_of(words.as_bytes(), begins, |run| {
+        if run.ascii {
             tell(run.start, run.head);
+        } else {
+            each_word_of_run(words, run.start, &mut tell);
         }
     });
 }
@@ -210,6 +218,7 @@ fn each_word_of_run(words: &str, mut at: usize, tell: &mut impl FnMut(usize, u64
 }
 
 /// The hash of a word by its head: which of the words that begin alike it is shows when phrases are compared.
+#[inline]
 fn hash(head: u64) -> u64 {
     let product = head.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     product ^ product >> 32
