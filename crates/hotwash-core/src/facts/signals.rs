@@ -416,26 +416,11 @@ const SMALL_WORDS: &[(&str, &[&str])] = &[
 
 /// The language with the most small words that are no code: at least two, and more than any other has.
 fn by_small_words(words: &str) -> Option<&'static str> {
-    /// Each small word, with a bit for each language that has it, at the first free place from its own on.
-    static LANGUAGES: LazyLock<[(u64, u32); PLACES]> = LazyLock::new(|| {
-        let mut languages = [(0, 0); PLACES];
-        for (language, (_, words)) in SMALL_WORDS.iter().enumerate() {
-            for word in words.iter().map(|word| head(word.as_bytes())) {
-                let at = place(&languages, word);
-                languages[at].0 = word;
-                languages[at].1 |= 1 << language;
-            }
-        }
-        languages
-    });
-    let languages = &*LANGUAGES;
-    let known = |small: u64| languages[place(languages, small)].1;
-    let mut hits = [0; SMALL_WORDS.len()];
-    let mut count = |known: u32| {
-        for (language, hits) in hits.iter_mut().enumerate() {
-            *hits += known >> language & 1;
-        }
+    let known = |small: u64| {
+        let (word, counts) = SMALL[place(small)];
+        if word == small { counts } else { 0 }
     };
+    let mut hits = 0;
     let is_blank = |at: usize| matches!(words.as_bytes().get(at), None | Some(b' ' | b'\n'));
     let mut seen = 0;
     each_run(words.as_bytes(), |run| {
@@ -445,11 +430,10 @@ fn by_small_words(words: &str) -> Option<&'static str> {
         if run.ascii && is_letters(run.head) {
             // Most are letters alone, and no small word. The others mostly stand alone, and are no code then.
             let known = known(run.head);
-            if known == 0 {
+            let alone = is_blank(run.start.wrapping_sub(1)) & is_blank(run.start + head_len(run.head));
+            if alone || known == 0 {
+                hits += known;
                 return;
-            }
-            if is_blank(run.start.wrapping_sub(1)) && is_blank(run.start + head_len(run.head)) {
-                return count(known);
             }
         }
         let mut at = run.start;
@@ -459,7 +443,7 @@ fn by_small_words(words: &str) -> Option<&'static str> {
             let word = words.get(place).unwrap_or_default();
             let known = small(word).map_or(0, known);
             if known != 0 && !is_code(word) {
-                count(known);
+                hits += known;
             }
             // White space beyond ASCII ends a word, but no run.
             match words.get(seen..).and_then(|rest| rest.chars().next()) {
@@ -468,24 +452,49 @@ fn by_small_words(words: &str) -> Option<&'static str> {
             }
         }
     });
-    let most = *hits.iter().max()?;
-    let mut best = hits.iter().zip(SMALL_WORDS).filter(|(hits, _)| **hits == most).map(|(_, (language, _))| *language);
+    let hits = |language: usize| hits >> (COUNT_BITS * language) & ((1 << COUNT_BITS) - 1);
+    let most = (0..SMALL_WORDS.len()).map(hits).max()?;
+    let mut best = (0..).zip(SMALL_WORDS).filter(|(at, _)| hits(*at) == most).map(|(_, (language, _))| *language);
     best.next().filter(|_| most >= 2 && best.next().is_none())
 }
+
+/// How many bits count the small words of a language: they are counted for all languages in one number.
+const COUNT_BITS: usize = 9;
+// A small word has two letters, and something before it.
+const _: () = assert!((LANGUAGE_BYTES + LANGUAGE_SAMPLE) / 3 < 1 << COUNT_BITS);
+const _: () = assert!(SMALL_WORDS.len() * COUNT_BITS <= 64);
 
 /// Several times as many as there are small words.
 const PLACES: usize = 512;
 
-/// Where a word stands, or would.
-fn place(languages: &[(u64, u32); PLACES], word: u64) -> usize {
-    let mut at = (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize % PLACES;
-    while languages[at].1 != 0 && languages[at].0 != word {
-        at = (at + 1) % PLACES;
+/// Each small word at its place, and one for each language that has it.
+static SMALL: [(u64, u64); PLACES] = {
+    let mut small = [(0, 0); PLACES];
+    let mut language = 0;
+    while language < SMALL_WORDS.len() {
+        let words = SMALL_WORDS[language].1;
+        let mut at = 0;
+        while at < words.len() {
+            let word = head(words[at].as_bytes());
+            let slot = &mut small[place(word)];
+            assert!(slot.1 == 0 || slot.0 == word, "each small word has a place of its own");
+            slot.0 = word;
+            slot.1 += 1 << (COUNT_BITS * language);
+            at += 1;
+        }
+        language += 1;
     }
-    at
+    small
+};
+
+/// Where a word stands, if it is a small one. The factor was looked for until no two of them had the same place.
+#[inline]
+const fn place(word: u64) -> usize {
+    (word.wrapping_mul(0xD2BD_E50F_FD36_7FAB) >> 55) as usize % PLACES
 }
 
 /// Whether the beginning of an ASCII word is letters.
+#[inline]
 fn is_letters(head: u64) -> bool {
     // Digits have this bit as well, but not the next one.
     const OF_BOTH: u64 = u64::from_le_bytes([0x20; HEAD]);
