@@ -24,20 +24,38 @@ pub fn open_transcript(
     path: &str,
     version: u32,
 ) -> Result<Option<Box<dyn io::Read>>, StoreError> {
-    let newest = store.file(path)?.filter(|file| file.version == version);
-    if let Some(newest) = &newest
-        && let Some(original) = open_original(newest)
-    {
+    match store.file(path)?.filter(|file| file.version == version) {
+        Some(newest) => open_known(store, archive, &newest),
+        None => open_kept(store, archive, path, version, |_| true),
+    }
+}
+
+/// The same for one of which it is known what the store says of it.
+pub(super) fn open_known(
+    store: &Store,
+    archive: Option<&Archive>,
+    newest: &FileState,
+) -> Result<Option<Box<dyn io::Read>>, StoreError> {
+    if let Some(original) = open_original(newest) {
         return Ok(Some(Box::new(original)));
     }
+    // Another name of a file that was rewritten in place shows what it is now.
+    open_kept(store, archive, &newest.path, newest.version, |link| {
+        File::open(link).map_or(true, |link| still_begins_so(&link, newest))
+    })
+}
+
+/// Opens what the archive has of a transcript, unless that is a link that is not as it was.
+fn open_kept(
+    store: &Store,
+    archive: Option<&Archive>,
+    path: &str,
+    version: u32,
+    is_as_it_was: impl FnOnce(&Path) -> bool,
+) -> Result<Option<Box<dyn io::Read>>, StoreError> {
     let kept = store.archived(path)?.into_iter().find(|kept| kept.version == version);
     Ok(kept.zip(archive).and_then(|(kept, archive)| {
-        // Another name of a file that was rewritten in place shows what it is now.
-        let lost = kept.form == Form::Link
-            && newest.is_some_and(|newest| {
-                let link = File::open(archive.folder().join(&kept.name));
-                link.is_ok_and(|link| !still_begins_so(&link, &newest))
-            });
+        let lost = kept.form == Form::Link && !is_as_it_was(&archive.folder().join(&kept.name));
         if lost { None } else { archive.open(&kept).ok() }
     }))
 }

@@ -1,8 +1,9 @@
 //! Gives copied events to the transcript that owns them.
 
 use super::entry::Read;
+use super::open::open_known;
 use super::side_by_side::side_by_side;
-use super::{Setup, Unsettled, open_transcript};
+use super::{Setup, Unsettled};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::sources::{Agent, claude_code, langfuse};
 use crate::stores::{FileState, Holder, Role, Rows, Store, StoreError};
@@ -77,13 +78,15 @@ fn settled<'h>(
     unsettled: &Unsettled,
     window: &mut Window,
 ) -> Result<(Vec<Rows>, Vec<&'h str>), StoreError> {
+    // Each is asked about several times.
+    let _view = store.as_it_is()?;
     let (mut members, mut records) = (Vec::new(), Vec::new());
     let mut unreadable = Vec::new();
     for holder in group {
         let Some(file) = store.file(&holder.path)? else { continue };
         let input = match holder.role {
             Role::Forgotten => None,
-            _ => open_transcript(store, setup.archive, &holder.path, file.version)?,
+            _ => open_known(store, setup.archive, &file)?,
         };
         match input.map(|mut input| claude_code::read::records(Agent::of(holder.path.as_ref()), &mut *input, window)) {
             Some(Ok((read, reading))) => {
@@ -112,7 +115,7 @@ fn settled<'h>(
     for (at, ((holder, file, reading), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
         let records = &records[at];
         let agent = Agent::of(file.path.as_ref());
-        let open = || open_transcript(store, setup.archive, &file.path, file.version);
+        let open = || open_known(store, setup.archive, file);
         if !taken.is_empty()
             && agent == Agent::ClaudeCode
             && let Some(mut input) = open()?
