@@ -11,6 +11,15 @@ use hotwash_core::sessions::{Piece, SessionId, Timestamp};
 
 /// From when to when a session changed something.
 type Span = (Timestamp, Timestamp);
+/// A repository in which sessions changed something.
+struct Open {
+    repository: String,
+    /// When those did that may have changed what became of the work.
+    spans: Vec<Span>,
+    /// All that changed something, with the numbers of their fingerprints, where that need not be asked.
+    known: Option<(Vec<Placed>, Vec<i64>)>,
+}
+
 /// What became of the work of a session; none where nobody touched it.
 type Judged = (SessionId, Option<Rework>);
 
@@ -22,9 +31,13 @@ pub(super) fn settle_rework(
     changed: &Paths<'_>,
 ) -> Result<(), StoreError> {
     let is_changed = |holding: &Holding| changed.contains(holding.path.as_str());
-    // In a first run that is all of them, and one pass over what there is finds them sooner than their ids do.
-    let changes = if holdings.iter().all(is_changed) {
-        store.all_changes()?
+    let mut open: Vec<Open> = if store.is_being_made() {
+        // That is all of them, and nobody else puts any: one pass over what there is finds them sooner than their ids do.
+        let all = store.all_changed()?.into_iter().map(|(repository, found)| {
+            let spans = found.iter().map(|(placed, _)| (placed.from, placed.to)).collect();
+            Open { repository, spans, known: Some(found.into_iter().unzip()) }
+        });
+        all.collect()
     } else {
         let holdings = holdings.iter().filter(|holding| is_changed(holding));
         let mut ids: Vec<SessionId> = holdings.flat_map(|holding| holding.pieces.iter().map(Piece::id)).collect();
@@ -33,27 +46,33 @@ pub(super) fn settle_rework(
                 ids.push(SessionId(session));
             }
         }
-        store.changes_of(&ids)?
+        let changes = store.changes_of(&ids)?.into_iter();
+        changes.map(|(repository, spans)| Open { repository, spans, known: None }).collect()
     };
-    let mut open: Vec<(String, Vec<Span>)> = changes.into_iter().collect();
     // The largest first, so that nobody is left with it at the end.
-    open.sort_by_key(|(_, spans)| std::cmp::Reverse(spans.len()));
-    let judged = side_by_side(store, jobs, &open, |store, (repository, spans), ()| judged(store, repository, spans))?;
+    open.sort_by_key(|open| std::cmp::Reverse(open.spans.len()));
+    let judged = side_by_side(store, jobs, &open, |store, open, ()| judged(store, open))?;
     store.put_rework(&judged.concat())
 }
 
-/// What became of the work of a repository's sessions, where sessions with these spans may have had a part in it.
-fn judged(store: &Store, repository: &str, spans: &[Span]) -> Result<Vec<Judged>, StoreError> {
+/// What became of the work of a repository's sessions, where those that changed may have had a part in it.
+fn judged(store: &Store, Open { repository, spans, known }: &Open) -> Result<Vec<Judged>, StoreError> {
     // Another process may write meanwhile.
     let _view = store.as_it_is()?;
     let settings = Settings::default();
-    let first = spans.iter().map(|(from, _)| *from).min().unwrap_or(Timestamp(0));
-    // Those before are in no window that was touched, nor do they matter to one that was.
-    let window = settings.until(Timestamp(0)).0;
-    let found = store.changed_in(repository, Timestamp(first.0.saturating_sub(window)))?;
-    let (all, numbers): (Vec<Placed>, Vec<i64>) = found.into_iter().unzip();
-    let wanted = affected(spans, &all, &settings);
+    let asked;
+    let (all, numbers) = if let Some(known) = known {
+        known
+    } else {
+        let first = spans.iter().map(|(from, _)| *from).min().unwrap_or(Timestamp(0));
+        // Those before are in no window that was touched, nor do they matter to one that was.
+        let window = settings.until(Timestamp(0)).0;
+        let since = Timestamp(first.0.saturating_sub(window));
+        asked = store.changed_in(repository, since)?.into_iter().unzip();
+        &asked
+    };
+    let wanted = affected(spans, all, &settings);
     let mut prints = store.prints()?;
-    let judged = rework(&all, &wanted, &settings, |at| prints.get(numbers[at]))?;
+    let judged = rework(all, &wanted, &settings, |at| prints.get(numbers[at]))?;
     Ok(wanted.iter().map(|&at| all[at].session.clone()).zip(judged).collect())
 }

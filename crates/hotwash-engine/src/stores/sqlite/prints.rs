@@ -22,20 +22,22 @@ impl Store {
             let mut found = Changes::new();
             for SessionId(id) in ids {
                 if let Some(row) = statement.query([id])?.next()? {
-                    note(&mut found, row)?;
+                    let span = (Timestamp(row.get(1)?), Timestamp(row.get(2)?));
+                    add(&mut found, row.get_ref(0)?.as_str()?, span);
                 }
             }
             Ok(found)
         })
     }
 
-    /// Where and when any session changed something.
-    pub fn all_changes(&self) -> Result<Changes> {
+    /// All sessions that changed something, by repository, and otherwise as [`Store::changed_in`] gives them.
+    pub fn all_changed(&self) -> Result<BTreeMap<String, Vec<(Placed, i64)>>> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT repository, from_ms, to_ms FROM fingerprints")?;
-            let (mut rows, mut found) = (statement.query([])?, Changes::new());
+            let sql = "SELECT session, from_ms, to_ms, number, repository FROM fingerprints";
+            let mut statement = connection.prepare_cached(sql)?;
+            let (mut rows, mut found) = (statement.query([])?, BTreeMap::new());
             while let Some(row) = rows.next()? {
-                note(&mut found, row)?;
+                add(&mut found, row.get_ref(4)?.as_str()?, placed(row)?);
             }
             Ok(found)
         })
@@ -47,11 +49,7 @@ impl Store {
         self.read(|connection| {
             let sql = "SELECT session, from_ms, to_ms, number FROM fingerprints WHERE repository = ?1 AND to_ms >= ?2";
             let mut statement = connection.prepare_cached(sql)?;
-            let rows = statement.query_map(params![repository, since.0], |row| {
-                let (from, to) = (Timestamp(row.get(1)?), Timestamp(row.get(2)?));
-                Ok((Placed { session: SessionId(row.get(0)?), from, to }, row.get(3)?))
-            })?;
-            rows.collect()
+            statement.query_map(params![repository, since.0], placed)?.collect()
         })
     }
 
@@ -88,11 +86,14 @@ fn fingerprint(row: &Row<'_>) -> rusqlite::Result<Fingerprint> {
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error.to_string().into()))
 }
 
-fn note(found: &mut Changes, row: &Row<'_>) -> rusqlite::Result<()> {
-    let (repository, span) = (row.get_ref(0)?.as_str()?, (Timestamp(row.get(1)?), Timestamp(row.get(2)?)));
+fn placed(row: &Row<'_>) -> rusqlite::Result<(Placed, i64)> {
+    let (from, to) = (Timestamp(row.get(1)?), Timestamp(row.get(2)?));
+    Ok((Placed { session: SessionId(row.get(0)?), from, to }, row.get(3)?))
+}
+
+fn add<T>(found: &mut BTreeMap<String, Vec<T>>, repository: &str, thing: T) {
     match found.get_mut(repository) {
-        Some(spans) => spans.push(span),
-        None => drop(found.insert(repository.to_owned(), vec![span])),
+        Some(things) => things.push(thing),
+        None => drop(found.insert(repository.to_owned(), vec![thing])),
     }
-    Ok(())
 }

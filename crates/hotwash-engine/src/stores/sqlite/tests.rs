@@ -112,7 +112,7 @@ fn what_stands_beside_sessions_is_theirs_when_they_get_their_numbers() {
         .unwrap();
     let store = Store::open(&path, rules()).unwrap();
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
-    assert_eq!(store.all_changes().unwrap().into_keys().collect::<Vec<_>>(), ["/of/a", "/of/b"]);
+    assert_eq!(store.all_changed().unwrap().into_keys().collect::<Vec<_>>(), ["/of/a", "/of/b"]);
     // An older version that has the store open would give them other numbers.
     let late =
         "INSERT OR IGNORE INTO prints (session, repository, from_ms, to_ms, print) VALUES ('c', '/of/c', 5, 6, x'00')";
