@@ -279,10 +279,23 @@ pub struct Row {
     pub with_subagents: Usage,
     /// Whether it reached its goal; none without facts.
     pub outcome: Option<Outcome>,
+    /// As much of that as the PRISM score needs, also without facts.
+    pub ruled: Option<Ruled>,
     /// What later sessions did to its work; none where they did nothing.
     pub rework: Option<Rework>,
     /// The model judge whose grade and outcome these are; none where they are the offline judge's.
     pub judged: Option<Judging>,
+}
+
+/// What the PRISM score needs of a session that is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ruled {
+    /// Its outcome, without the reasons.
+    pub ruling: Ruling,
+    /// Later sessions took its work back.
+    pub reworked: bool,
+    /// The outcome is a model's.
+    pub by_model: bool,
 }
 
 /// What a model judge came to on a session.

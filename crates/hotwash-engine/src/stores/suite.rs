@@ -2,8 +2,8 @@
 //! expression that makes an empty store.
 
 use super::{
-    Answered, Archived, Entry, FileState, Form, Graded, Joined, Judgement, Judging, Lack, Lookup, Query, Role, Row,
-    Rows, Store, StoredPart,
+    Answered, Archived, Entry, FileState, Form, Graded, Joined, Judged, Judgement, Judging, Lack, Lookup, Query, Role,
+    Row, Rows, Ruled, Store, StoredPart,
 };
 use crate::judges::Stop;
 use crate::sources::claude_code::read::Transcript;
@@ -635,11 +635,15 @@ pub(crate) fn what_a_model_says_stands_until_the_session_changes(store: &mut Sto
     let query = Query { rubric_hash: RUBRIC.hash(), ..Query::default() };
     let goals = |store: &Store| {
         let rows = all(store);
+        let listed = store.sessions(&Query { without_facts: true, ..query.clone() }).unwrap();
         let ruled = store.judged(&query).unwrap();
         rows.iter()
+            .zip(listed)
             .zip(ruled)
-            .map(|(row, ruled)| {
-                assert_eq!(row.session.id, ruled.id);
+            .map(|((row, listed), ruled)| {
+                assert_eq!((&row.session.id, &listed.session.id), (&ruled.id, &ruled.id));
+                let Judged { ruling, reworked, by_model, .. } = ruled;
+                assert_eq!((row.ruled, listed.ruled), (Some(Ruled { ruling, reworked, by_model }), row.ruled));
                 assert_eq!(row.outcome.as_ref().unwrap().goal, ruled.ruling.goal);
                 (row.judged.clone(), ruled.ruling.goal)
             })

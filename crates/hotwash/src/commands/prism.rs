@@ -17,7 +17,7 @@ use hotwash_core::scores::offline;
 use hotwash_core::sessions::Timestamp;
 use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::langfuse::keep;
-use hotwash_engine::stores::{Judged, Query, Store};
+use hotwash_engine::stores::{Judged, Query, Row, Ruled, Store};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -100,6 +100,13 @@ pub(super) fn newest(store: &Store) -> Result<Timestamp, Failure> {
 pub(super) fn input(judged: &Judged, now: Timestamp) -> PrismInput {
     let provisional = judged.to.is_some_and(|to| provisional(to, now));
     PrismInput { ruling: judged.ruling, rework: judged.reworked, provisional, by_model: judged.by_model }
+}
+
+/// The same of one that is listed, if its outcome is known.
+pub(super) fn input_of_row(row: &Row, now: Timestamp) -> Option<PrismInput> {
+    let Ruled { ruling, reworked, by_model } = row.ruled?;
+    let provisional = row.session.to.is_some_and(|to| provisional(to, now));
+    Some(PrismInput { ruling, rework: reworked, provisional, by_model })
 }
 
 fn grouped(judged: &[Judged], by: By, now: Timestamp) -> BTreeMap<String, Prism> {

@@ -33,10 +33,10 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let screen = &context.screen;
     let query = Query { without_facts: true, ..run.query(project(select), false) };
     let window = run.window(screen, select.until.as_deref(), &query)?;
-    let (rows, (prism, known)) = run.at_once(
-        |store| Ok(store.sessions(&window.within(&query))?),
-        |store| Ok((prism(store, &window, &query)?, store.outcomes()?)),
-    )?;
+    let (rows, known) =
+        run.at_once(|store| Ok(store.sessions(&window.within(&query))?), |store| Ok(store.outcomes()?))?;
+    let now = super::prism::newest(&run.store)?;
+    let prism = Prism::of(rows.iter().filter_map(|row| super::prism::input_of_row(row, now)));
     let counts = Counts::of(&run, &rows, &query, &known);
     let exit = run.report();
     stdout(&draw(&run, screen, &window, &rows, &counts, &prism, Some(context.started.elapsed())))?;

@@ -92,6 +92,7 @@ fn row(n: usize, level: f64, at: i64) -> Row {
         grade: Some(grade),
         with_subagents: Usage::default(),
         outcome: Some(outcome),
+        ruled: None,
         rework: None,
         judged: Some(judged),
     }

@@ -4,7 +4,7 @@ use super::error::json_error;
 use super::put::origin;
 use super::{Result, Store};
 use crate::judges::Stop;
-use crate::stores::{Answered, Judgement, Row};
+use crate::stores::{Answered, Judgement, Row, Ruled};
 use hotwash_core::prices::Picodollars;
 use hotwash_core::redaction::restore;
 use hotwash_core::scores::Provenance;
@@ -196,6 +196,9 @@ impl Store {
                 continue;
             }
             let Judgement { judging, grade, outcome, .. } = judgement;
+            if let Some((ruled, outcome)) = row.ruled.as_mut().zip(outcome.as_ref()) {
+                *ruled = Ruled { ruling: outcome.ruling(), by_model: true, ..*ruled };
+            }
             row.grade = grade.or(row.grade.take());
             row.outcome = outcome.or(row.outcome.take());
             row.judged = Some(judging);

@@ -4,12 +4,14 @@ use super::error::json_error;
 use super::files::held;
 use super::put::OUTCOMES;
 use super::{Result, Store};
-use crate::stores::{Judged, Lookup, Query, Row, StoredPart, Usage};
+use crate::stores::{Judged, Lookup, Query, Row, Ruled, StoredPart, Usage};
 use hotwash_core::facts::{Cost, Facts, Tokens};
-use hotwash_core::outcomes::Ruling;
+use hotwash_core::outcomes::{Outcome, Ruling};
 use hotwash_core::redaction::{Redacted, redact_facts, restore};
+use hotwash_core::rework::Rework;
 use hotwash_core::scores::{Grade, Provenance, Reading, Score, offline};
 use hotwash_core::sessions::{Session, SessionId, SessionKind, Timestamp};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::IntoDeserializer as _;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,7 +20,7 @@ use std::sync::Arc;
 /// How much is read of a row. What is not asked for is not looked at, either: it is most of what there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// Neither facts nor outcome.
+    /// No facts, and of the outcome what the score needs.
     Listed,
     /// All but the outcome.
     Facts,
@@ -30,13 +32,20 @@ impl Extent {
     /// The columns of a row, in the order in which [`Store::row`] reads them; `?1` is the grades' origin, `?2` the
     /// outcomes'.
     fn select(self) -> String {
+        let outcomes =
+            "LEFT JOIN outcomes o ON o.origin = ?2 AND o.session = s.id LEFT JOIN rework r ON r.session = s.id";
         let (columns, joins) = match self {
-            Extent::Listed => ("NULL, NULL, NULL, NULL, NULL", ""),
-            Extent::Facts => ("s.summary, s.facts, s.progress, NULL, NULL", ""),
-            Extent::Whole => (
-                "s.summary, s.facts, s.progress, iif(s.outcome_origin = ?2, s.outcome, o.detail), r.detail",
-                "LEFT JOIN outcomes o ON o.origin = ?2 AND o.session = s.id LEFT JOIN rework r ON r.session = s.id",
+            Extent::Listed => (
+                "NULL, NULL, NULL, NULL, NULL, coalesce(r.reworked, 0),
+                 iif(s.outcome_origin = ?2, s.substance, o.substance), iif(s.outcome_origin = ?2, s.intent, o.intent),
+                 iif(s.outcome_origin = ?2, s.status, o.status), iif(s.outcome_origin = ?2, s.goal, o.goal),
+                 iif(s.outcome_origin = ?2, s.evidence, o.evidence), iif(s.outcome_origin = ?2, s.lack, o.lack)",
+                outcomes,
             ),
+            Extent::Facts => ("s.summary, s.facts, s.progress, NULL, NULL", ""),
+            Extent::Whole => {
+                ("s.summary, s.facts, s.progress, iif(s.outcome_origin = ?2, s.outcome, o.detail), r.detail", outcomes)
+            }
         };
         format!(
             "SELECT s.id, s.path, s.version, s.kind, s.recorded, s.agent, s.project, s.title, s.from_ms, s.to_ms, s.open,
@@ -336,6 +345,12 @@ impl Store {
             }
             _ => None,
         };
+        let outcome: Option<Outcome> = if there(16)? { Some(json(row, 16)?) } else { None };
+        let rework: Option<Rework> = if there(17)? { Some(json(row, 17)?) } else { None };
+        let (ruling, reworked) = match extent {
+            Extent::Listed if row.get_ref(19)? != ValueRef::Null => (Some(ruling(row, 19)?), row.get(18)?),
+            _ => (outcome.as_ref().map(Outcome::ruling), rework.as_ref().is_some_and(|rework| rework.reworked)),
+        };
         let own = &session.facts.get().tokens;
         let with_subagents = Usage { subagents: 0, tokens: own.tokens, cost: own.cost_usd.clone() };
         Ok(Row {
@@ -344,8 +359,9 @@ impl Store {
             version: row.get(2)?,
             grade,
             with_subagents,
-            outcome: if there(16)? { Some(json(row, 16)?) } else { None },
-            rework: if there(17)? { Some(json(row, 17)?) } else { None },
+            outcome,
+            ruled: ruling.map(|ruling| Ruled { ruling, reworked, by_model: false }),
+            rework,
             judged: None,
         })
     }
