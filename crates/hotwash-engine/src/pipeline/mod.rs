@@ -420,7 +420,12 @@ fn holdings(
     settled: &BTreeSet<String>,
 ) -> Result<Vec<Holding>, StoreError> {
     let Some(mut holdings) = known else { return store.holdings() };
-    holdings.retain(|holding| !settled.contains(&holding.path));
+    // Both are in the order of their places.
+    let mut others = settled.iter().peekable();
+    holdings.retain(|holding| {
+        while others.next_if(|other| **other < holding.path).is_some() {}
+        others.peek().is_none_or(|other| **other != holding.path)
+    });
     for path in settled {
         holdings.extend(store.holdings_at(path)?);
     }
