@@ -8,10 +8,11 @@ use std::hash::BuildHasherDefault;
 use std::sync::{Arc, LazyLock, PoisonError};
 
 /// Takes everything private out of the words in facts.
-pub fn redact_facts(mut facts: Facts, rules: &Rules) -> Arc<Redacted<Facts>> {
+pub fn redact_facts(facts: impl Into<Arc<Facts>>, rules: &Rules) -> Redacted<Arc<Facts>> {
+    let mut facts = facts.into();
     let mut vocabulary = rules.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
-    facts.words(|word| vocabulary.other(word, rules).map(Redacted::into_string));
-    Arc::new(Redacted(facts))
+    Arc::make_mut(&mut facts).words(|word| vocabulary.other(word, rules).map(Redacted::into_string));
+    Redacted(facts)
 }
 
 /// [`redact`] for a short text that comes again and again, such as a project's folder.
@@ -20,11 +21,11 @@ pub fn redact_known(text: &str, rules: &Rules) -> Redacted<String> {
     vocabulary.other(text, rules).unwrap_or_else(|| Redacted(text.to_owned()))
 }
 
-impl Redacted<Facts> {
+impl Redacted<Arc<Facts>> {
     /// The facts of nothing, in which there is no word. Sessions that are listed without their facts share them.
-    pub fn none() -> Arc<Redacted<Facts>> {
-        static NONE: LazyLock<Arc<Redacted<Facts>>> = LazyLock::new(|| Arc::new(Redacted(Facts::default())));
-        Arc::clone(&NONE)
+    pub fn none() -> Redacted<Arc<Facts>> {
+        static NONE: LazyLock<Redacted<Arc<Facts>>> = LazyLock::new(|| Redacted(Arc::default()));
+        NONE.clone()
     }
 
     /// The facts.

@@ -89,7 +89,7 @@ pub struct Session {
     /// The last of its transcript: it may yet grow.
     pub open: bool,
     /// The facts.
-    pub facts: Arc<Redacted<Facts>>,
+    pub facts: Redacted<Arc<Facts>>,
     /// Tokens and cost of subagents that only progress records show.
     pub progress: BTreeMap<String, (Tokens, Cost)>,
 }

@@ -19,6 +19,7 @@ use hotwash_core::sessions::joining::runs;
 use hotwash_core::sessions::{Key, Part, Piece, Session, SessionId, SessionKind, Timestamp};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A session in which something happened within this time may still be going on.
 const QUIET_MS: i64 = 30 * 60 * 1000;
@@ -165,7 +166,8 @@ fn within(file: &FileState, parts: &mut [&mut Part], pieces: &[Piece], setup: &S
 
 /// What came of a ledger: the facts, and the agent's last words, which they go by.
 pub(super) struct Finished {
-    facts: Box<Facts>,
+    /// Where they stay: they are large.
+    facts: Arc<Facts>,
     answer: Option<String>,
 }
 
@@ -173,7 +175,7 @@ impl Finished {
     /// What comes of a ledger.
     pub(super) fn of(ledger: &mut Ledger, setup: &Setup<'_>) -> Finished {
         let answer = ledger.last_answer();
-        Finished { facts: Box::new(ledger.hand_over(setup.prices, answer.as_deref())), answer }
+        Finished { facts: Arc::new(ledger.hand_over(setup.prices, answer.as_deref())), answer }
     }
 }
 
@@ -187,7 +189,7 @@ pub(super) struct Draft {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
     open: bool,
-    facts: Box<Facts>,
+    facts: Arc<Facts>,
     progress: BTreeMap<String, (Tokens, Cost)>,
     print: Fingerprint,
     /// Raw, like those below.
@@ -211,11 +213,12 @@ impl Draft {
         let Finished { mut facts, answer } = finished;
         let Words { title, first_prompt, task } = ledger.take_words();
         let identity = ledger.identity();
-        facts.signals.followed_by = next.and_then(|next| next.reaction.clone());
+        let own = Arc::make_mut(&mut facts);
+        own.signals.followed_by = next.and_then(|next| next.reaction.clone());
         if is_fresh(&identity, setup) {
             // A call without a result, or a result without an answer, is no end yet.
-            facts.ending.ended_on_open_calls = Cited::default();
-            facts.ending.ended_without_answer = Cited::default();
+            own.ending.ended_on_open_calls = Cited::default();
+            own.ending.ended_without_answer = Cited::default();
         }
         Draft {
             kind,
@@ -258,7 +261,7 @@ impl Draft {
     ) -> (Session, Fingerprint) {
         let Draft { kind, first, recorded, agent, project, from, to, open, facts, progress, print, .. } = self;
         let id = SessionId::of(first);
-        let facts = redact_facts(*facts, setup.rules);
+        let facts = redact_facts(facts, setup.rules);
         (Session { id, kind, recorded, agent, project, title, summary, from, to, open, facts, progress }, print)
     }
 }

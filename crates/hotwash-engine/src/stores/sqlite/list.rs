@@ -318,7 +318,7 @@ impl Store {
         let there = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str_or_null()?.is_some());
         let (facts, progress) = match extent {
             Extent::Listed => (Redacted::none(), BTreeMap::new()),
-            Extent::Facts | Extent::Whole => (redact_facts(json(row, 14)?, &self.rules), json(row, 15)?),
+            Extent::Facts | Extent::Whole => (redact_facts(json::<Facts>(row, 14)?, &self.rules), json(row, 15)?),
         };
         let is_subagent = row.get_ref(3)?.as_str()? == SessionKind::Subagent.name();
         let session = Session {
