@@ -127,13 +127,13 @@ impl<'a> Run<'a> {
         };
         let archive = not_kept.is_none().then(|| Archive::beside(&settings.store.value, now_ns()));
         let mut run = Run { archive, ..Run::around(settings, store, rubric, rules) };
-        match run.ingest(&discovery) {
+        match run.ingest(&mut discovery) {
             Err(error) if error.only_writing_fails() => {
                 // What cannot be kept can still be shown.
                 not_kept = Some(error.to_string());
                 run.store = Store::in_memory(run.rules.clone())?;
                 run.archive = None;
-                run.ingest(&discovery)?;
+                run.ingest(&mut discovery)?;
             }
             done => done?,
         }
@@ -198,11 +198,12 @@ impl<'a> Run<'a> {
     ) -> Result<Run<'a>, Failure> {
         let store = Store::in_memory(rules.clone())?;
         let mut run = Run { place, ..Run::around(settings, store, rubric, rules) };
-        run.ingest(&discover(places))?;
+        run.ingest(&mut discover(places))?;
         Ok(run)
     }
 
-    fn ingest(&mut self, discovery: &Discovery) -> Result<(), StoreError> {
+    /// Takes what was found, once it is read.
+    fn ingest(&mut self, discovery: &mut Discovery) -> Result<(), StoreError> {
         let progress = Progress::new();
         let setup = Setup {
             rules: &self.rules,
@@ -223,7 +224,7 @@ impl<'a> Run<'a> {
         let problems = discovery.problems.iter().map(|(path, why)| (path.to_string_lossy().into_owned(), why.clone()));
         self.ingested.failed.extend(problems);
         self.ingested.failed.sort();
-        self.found.clone_from(&discovery.found);
+        self.found = std::mem::take(&mut discovery.found);
         Ok(())
     }
 
