@@ -262,10 +262,12 @@ struct Asked {
     work: Option<Ask>,
     reading: Option<Ask>,
     wonders: Option<Ask>,
-    // Of the cues at one place the first is the longest and stands for it: "make sure" is no "make", "write me a plan"
-    // no "write".
+    /// Up to here cues stand in one that voids them.
     hidden: usize,
+    /// Where the last cue was taken. Of those at one place the first is the longest and stands for it: "make sure" is no
+    /// "make", "write me a plan" no "write".
     taken: Option<usize>,
+    /// Where the last cue began.
     seen: usize,
     /// The sentence has said what it asks for.
     decided: bool,

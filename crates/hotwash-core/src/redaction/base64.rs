@@ -11,7 +11,7 @@ use wide::u8x16;
 /// The shortest run worth decoding.
 const SHORTEST: usize = 24;
 
-/// All bytes up to here are no letters.
+/// All bytes up to here are no letters of the code.
 const LAST_MARK: u8 = b'*';
 
 /// How many quads in a row must decode to ASCII.
@@ -56,8 +56,8 @@ pub(super) fn runs(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     }
 }
 
-/// The last space, line break, quote or full stop among the last bytes of a window, none of which is a letter. Words are
-/// short, so that one is there nearly always, and all of them are looked at in one go.
+/// The last space, line break, quote, bracket or full stop among the last bytes of a window, none of which is a letter of the
+/// code. Words are short, so that one is there nearly always, and all of them are looked at in one go.
 fn last_mark(window: &[u8]) -> Option<usize> {
     let bytes = u8x16::new(*window.last_chunk()?);
     let marks = bytes.min(u8x16::splat(LAST_MARK)).simd_eq(bytes) | bytes.simd_eq(u8x16::splat(b'.'));

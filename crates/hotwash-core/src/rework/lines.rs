@@ -79,7 +79,7 @@ impl Scanner {
             });
             let (mut blanks, mut stops) = marks(block, escaped);
             // What is behind the end is blank.
-            let behind = u64::MAX.checked_shl(rest.len() as u32).unwrap_or(0);
+            let behind = u64::MAX.checked_shl(rest.len().min(BLOCK) as u32).unwrap_or(0);
             blanks |= behind;
             stops &= !behind;
             // What of the block belongs to the line, and where the next block begins.

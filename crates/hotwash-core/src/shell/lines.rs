@@ -343,6 +343,7 @@ impl<'o> Glance<'o> {
             RunKind::Build => (&BUILDS, &[]),
             RunKind::Lint => (&LINTS, PROBLEMS.finders()),
         };
+        debug_assert!(counted.len() <= MOST_COUNTED, "each has a place");
         let mut places = [usize::MAX; MOST_COUNTED];
         for (place, word) in places.iter_mut().zip(counted) {
             *place = word.find(output).unwrap_or(usize::MAX);
