@@ -22,7 +22,7 @@ use std::fmt;
 /// So many files touched decide whether a topic is another one.
 const FILES_DECIDE: usize = 2;
 
-/// A piece that shares so many files too few to be joined to those before may still be; one that lacks more hardly ever is.
+/// A piece may still be joined to those before if it only lacks so many shared files. One that lacks more hardly ever is.
 const FILES_TURN_IT: usize = 2;
 
 /// Why a piece begins where it does.
@@ -154,8 +154,8 @@ struct Joint {
     /// The first of them, by its number in the transcript.
     first: usize,
     ledger: Ledger,
-    /// How many files the last one had touched when it was asked whether they are others. It is asked again for twice as
-    /// many.
+    /// How many files the last one had touched when it was asked whether they are others, or fewer than it is worth to ask
+    /// for. It is asked again for twice as many. When does not matter to what comes of it, so this is not kept.
     #[serde(skip)]
     asked: usize,
 }

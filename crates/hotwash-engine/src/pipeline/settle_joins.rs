@@ -138,13 +138,11 @@ fn replay(
     let numbers = transcript_numbers(&parts);
     let mut whole = Pieces::whole();
     let mut recorded: BTreeMap<usize, String> = BTreeMap::new();
-    let told = tell_with_what_came_before(store, setup, pieces, &numbers, &mut |event, is_of_them| {
-        if !is_of_them {
-            return whole.pass(event);
-        }
-        let origin = event.origin;
-        if !origin.session.is_empty() {
-            recorded.entry(origin.id.transcript()).or_insert_with(|| origin.session.to_str().into_owned());
+    let told = tell_with_what_came_before(store, setup, pieces, &numbers, &mut |event, transcript| {
+        let Some(number) = transcript else { return whole.pass(event) };
+        let session = event.origin.session;
+        if !session.is_empty() {
+            recorded.entry(number).or_insert_with(|| session.to_str().into_owned());
         }
         whole.event(event, &ByWords);
     });
@@ -164,36 +162,36 @@ fn replay(
     Ok(graded(vec![draft], setup).pop().map(|graded| (graded, parts)))
 }
 
-/// Tells `tell` the events of pieces, given with the numbers of their transcripts, and before them what came before in those
-/// that is none of theirs: a call may be open from then, or an id be a repeated one. So what comes of it is what came of
-/// reading the transcript.
+/// Tells `tell` the events of pieces, each with the number of its transcript, and before them, without one, what came before
+/// in those that is none of theirs: a call may be open from then, or an id be a repeated one. So what comes of it is what
+/// came of reading the transcript.
 fn tell_with_what_came_before(
     store: &Store,
     setup: &Setup<'_>,
     pieces: &[Placed<'_>],
     numbers: &[usize],
-    tell: &mut dyn FnMut(&Event<'_>, bool),
+    tell: &mut dyn FnMut(&Event<'_>, Option<usize>),
 ) -> Result<(), Untold> {
     let mut window = Window::default();
-    // Those that have been told, or will be.
-    let mut known: HashSet<*const Piece> = pieces.iter().map(|placed| std::ptr::from_ref(placed.piece)).collect();
+    let mut to_come: HashSet<*const Piece> = pieces.iter().map(|placed| std::ptr::from_ref(placed.piece)).collect();
     let mut numbers = numbers.iter();
     for in_one_go in pieces.chunk_by(Placed::goes_on_in) {
         let Some((Placed { holding, piece: last }, &number)) = in_one_go.last().zip(numbers.nth(in_one_go.len() - 1))
         else {
             continue;
         };
-        let wanted: Vec<(u32, u32)> = in_one_go.iter().flat_map(|placed| placed.piece.lines.iter().copied()).collect();
+        for placed in in_one_go {
+            to_come.remove(&std::ptr::from_ref(placed.piece));
+        }
         let before = holding.pieces.iter().take_while(|piece| !std::ptr::eq(*piece, *last));
-        let passed = before.filter(|piece| known.insert(std::ptr::from_ref(*piece)));
-        let mut lines: Vec<(u32, u32)> = passed.flat_map(|piece| piece.lines.iter().copied()).collect();
-        lines.extend(&wanted);
-        lines.sort_unstable();
+        let read = before.filter(|piece| !to_come.contains(&std::ptr::from_ref(*piece))).chain([*last]);
+        let lines: Vec<(u32, u32)> = read.flat_map(|piece| piece.lines.iter().copied()).collect();
+        let wanted: Vec<(u32, u32)> = in_one_go.iter().flat_map(|placed| placed.piece.lines.iter().copied()).collect();
         let place = (holding.path.as_str(), holding.version);
         tell_lines(store, setup.archive, place, number, &lines, &mut window, &mut |event| {
             let line = event.origin.id.line();
             let at = wanted.partition_point(|(_, to)| *to < line);
-            tell(event, wanted.get(at).is_some_and(|(from, _)| *from <= line));
+            tell(event, wanted.get(at).is_some_and(|(from, _)| *from <= line).then_some(number));
         })?;
     }
     Ok(())

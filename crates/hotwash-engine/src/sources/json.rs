@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
         self.pairs(b'{', each)
     }
 
-    /// Goes into an object, if it begins with these bytes. [`Cursor::more_pairs`] must follow.
+    /// Goes into an object, if it begins with these bytes. [`Cursor::more_pairs`] or [`Cursor::leave`] must follow.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as above")]
     pub(crate) fn enter(&mut self, bytes: &[u8]) -> bool {

@@ -162,6 +162,33 @@ fn prism_pieces_that_stand_the_other_way_round_are_told_in_order_of_time() {
 }
 
 #[test]
+fn prism_all_transcripts_of_a_long_session_keep_their_names() {
+    let case = Case::new();
+    for n in 0..270u32 {
+        let talk = Talk::new(&format!("s{n}")).later(4 * n);
+        case.write(&format!("p/{n}.jsonl"), turn(talk, &format!("a{n}"), "soil.rs").text());
+    }
+    case.ingest();
+    let [row] = &case.sessions()[..] else { panic!("not one session") };
+    let recorded: Vec<String> = parts(&case, row).into_iter().map(|part| part.recorded).collect();
+    assert!(recorded.iter().enumerate().all(|(n, recorded)| *recorded == format!("s{n}")), "{recorded:?}");
+}
+
+#[test]
+fn prism_a_record_on_the_line_of_another_is_told_once() {
+    let first = turn(Talk::new("s1"), "a", "soil.rs");
+    let prompt = first.text().lines().next().unwrap();
+    let again = turn(clear(Talk::new("s1").later(8), "b0"), "b", "soil.rs");
+    let (clear, rest) = again.text().split_once('\n').unwrap();
+    let glued = format!("{}{clear}\n{prompt}{rest}", first.text());
+    let between = turn(Talk::new("s2").later(4), "c", "soil.rs");
+    let case = Case::with(&[("p/1.jsonl", &glued[..]), ("p/2.jsonl", between.text())]);
+    case.ingest();
+    let [row] = &case.sessions()[..] else { panic!("not one session") };
+    assert_eq!(row.session.facts.get().prompts.turns, 3);
+}
+
+#[test]
 fn prism_subagents_follow_the_piece_that_spawned_them() {
     let main = turn(commit(turn(Talk::new("s1"), "a", "soil.rs"), "b"), "c", "rain.rs");
     let early = Talk::subagent("s1", "early").later(1).prompt("x1", "look").says("x2", "seen");
