@@ -5,9 +5,8 @@ use std::io::{self, Read};
 
 /// How much is read at a time. It fits the processor's second cache together with what is being worked on.
 const WINDOW: usize = 128 * 1024;
-/// What is enough for a short one.
-const FIRST_WINDOW: usize = 32 * 1024;
-/// What a long line needed is kept for the next one, up to this: those with pictures come by the hundred.
+/// Room for a long line: those with pictures come by the hundred. The system gives memory when it is first written to, so
+/// what no line needs costs nothing, and a window that has room from the start is not copied into a larger one.
 const KEPT_WINDOW: usize = 2 * 1024 * 1024;
 /// An open line of at most this length is moved to the front of the window, where the cache knows the memory.
 const SHORT_LINE: usize = 16 * 1024;
@@ -60,6 +59,7 @@ impl<'b> Iterator for Chunk<'b> {
 /// Working memory, for one input after another.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
+    /// As long as it was ever needed; the rest of its room was never written to.
     bytes: Vec<u8>,
     /// How many of them, from the first on, are the end of the input that was read last.
     end: usize,
@@ -117,29 +117,23 @@ impl<'w> Lines<'w> {
     /// Makes room behind the open line: moves it to the front, or grows the window for it. Says how far it moved.
     fn make_room(&mut self) -> usize {
         let moved = self.from;
-        let open = self.to - self.from;
-        let was_full = self.to == self.buffer.len();
-        if open > SHORT_LINE && self.buffer.len() - self.to >= WINDOW {
+        let (open, room) = (self.to - self.from, self.buffer.capacity());
+        if open > SHORT_LINE && room - self.to >= WINDOW {
             // There is room, and moving a long line costs more than the cache gains.
             return 0;
         }
-        if self.buffer.is_empty() {
-            *self.buffer = vec![0; FIRST_WINDOW];
-        } else if open == 0 && self.buffer.len() > KEPT_WINDOW {
-            // A very long line is over: give its room back.
-            *self.buffer = vec![0; WINDOW];
+        if room == 0 || open == 0 && room > KEPT_WINDOW {
+            // A first one, or a very long line is over: its room is given back.
+            *self.buffer = Vec::with_capacity(KEPT_WINDOW);
+        } else if open == 0 {
+            // Unless more comes.
+            *self.end = self.to;
+        } else if room - open < WINDOW {
+            let mut larger = Vec::with_capacity(room * 2);
+            larger.extend_from_slice(&self.buffer[self.from..self.to]);
+            *self.buffer = larger;
         } else {
-            if open == 0 {
-                // Unless more comes.
-                *self.end = self.to;
-            } else if self.from > 0 {
-                self.buffer.copy_within(self.from..self.to, 0);
-            }
-            let room = self.buffer.len() - open;
-            if room < WINDOW.min(self.buffer.len()) / 2 || was_full && self.buffer.len() < WINDOW {
-                let doubled = self.buffer.len() * 2;
-                self.buffer.resize(doubled, 0);
-            }
+            self.buffer.copy_within(self.from..self.to, 0);
         }
         (self.from, self.to) = (0, open);
         moved
@@ -147,7 +141,10 @@ impl<'w> Lines<'w> {
 
     fn fill(&mut self, input: &mut dyn Read) -> io::Result<()> {
         // Also where a long line has left more room: what is read at once should fit the cache.
-        let end = self.buffer.len().min(self.to + WINDOW);
+        let end = self.to + WINDOW;
+        if self.buffer.len() < end {
+            self.buffer.resize(end, 0);
+        }
         loop {
             match input.read(&mut self.buffer[self.to..end]) {
                 Ok(0) => self.done = true,
@@ -162,7 +159,7 @@ impl<'w> Lines<'w> {
     /// Throws a line over the limit away, up to and with its newline. Says how long it was.
     fn pass_over(&mut self, input: &mut dyn Read) -> io::Result<u64> {
         let mut length = (self.to - self.from) as u64;
-        *self.buffer = vec![0; WINDOW];
+        *self.buffer = Vec::with_capacity(KEPT_WINDOW);
         loop {
             (self.from, self.to) = (0, 0);
             self.fill(input)?;
@@ -232,7 +229,8 @@ mod tests {
             (format!("a\n{long}"), 0),
             (format!("{long}\n{}", "ab\n".repeat(WINDOW)), 2),
             (format!("{}\na\n", "x".repeat(LONGEST_LINE * 2)), 2),
-            ("\n".repeat(FIRST_WINDOW), FIRST_WINDOW),
+            ("\n".repeat(1 << 16), 1 << 16),
+            ("\n".repeat(WINDOW), 1 << 16),
         ] {
             for step in [1 << 16, WINDOW, usize::MAX] {
                 let (mut lines, mut drip) = (Lines::new(&mut buffer), Drip(input.as_bytes(), step));
