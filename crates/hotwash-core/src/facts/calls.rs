@@ -4,7 +4,6 @@
 //! some transcripts hold the result before the call.
 
 use super::edits::is_source;
-use super::parallel::Shown;
 use super::text_hash;
 use super::verification::Results;
 use crate::rework::Lines;
@@ -93,9 +92,6 @@ pub struct OpenCall {
     /// The lines of its change, as above.
     #[serde(skip)]
     pub(super) lines: OnceCell<Lines>,
-    /// What it showed, as above.
-    #[serde(skip)]
-    pub(super) shown: OnceCell<Shown>,
     #[serde(skip)]
     path_hash: OnceCell<u64>,
     #[serde(skip)]
@@ -120,7 +116,6 @@ impl OpenCall {
             at: None,
             results: OnceCell::new(),
             lines: OnceCell::new(),
-            shown: OnceCell::new(),
             path_hash: OnceCell::new(),
             is_source: OnceCell::new(),
         }
@@ -161,7 +156,7 @@ impl OpenCall {
     /// Lets go of what was worked out of it, which may be much larger than the call.
     fn forget(&mut self) {
         // Taken, where they are there: writing something empty over them costs more.
-        let _ = (self.results.take(), self.lines.take(), self.shown.take());
+        let _ = (self.results.take(), self.lines.take());
         let _ = (self.path_hash.take(), self.is_source.take());
     }
 

@@ -7,7 +7,7 @@ use crate::sessions::{Event, EventId, Key, Kind, Outcome};
 use crate::text::Body;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::ops::Range;
 
 /// How much of a result is kept to look for the next call's input in it.
 const RESULT_KEPT: usize = 128 * 1024;
@@ -66,62 +66,101 @@ struct Look {
     shown: Shown,
 }
 
-/// What a call showed, its beginning: copied once for all ledgers that follow the call. Each is looked at once or twice
-/// and gone with the next, so the same room is used again and again.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Shown(Option<Arc<Vec<u8>>>);
+/// What a call showed, its beginning. Most are looked at once or twice and gone with the next call, so they stay where they
+/// were read for as long as they are there, and are copied only when others take their place.
+#[derive(Clone, Debug)]
+enum Shown {
+    /// Still in the window.
+    There(Range<usize>),
+    /// A copy. The same room is used again and again.
+    Kept(Vec<u8>),
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Shown::Kept(Vec::new())
+    }
+}
 
 /// So many rooms are kept, of one size each.
 const ROOMS: usize = 4;
 
 thread_local! {
-    static ROOM: RefCell<Vec<Arc<Vec<u8>>>> = const { RefCell::new(Vec::new()) };
+    static ROOM: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Shown {
-    fn of(body: &Body<'_>) -> Shown {
-        let room = ROOM.with_borrow_mut(Vec::pop);
-        let mut room = room.unwrap_or_else(|| Arc::new(Vec::with_capacity(RESULT_KEPT)));
-        debug_assert_eq!(Arc::strong_count(&room), 1, "nobody else has it yet");
-        if let Some(bytes) = Arc::get_mut(&mut room) {
-            for part in body.parts() {
-                let room = RESULT_KEPT - bytes.len();
-                bytes.extend_from_slice(&part.raw()[..part.raw().len().min(room)]);
-            }
-        }
-        Shown(Some(room))
+    fn of(body: &Body<'_>, window: &[u8]) -> Shown {
+        let there = match body.parts() {
+            [text] => place(beginning(text.raw()), window),
+            _ => None,
+        };
+        there.map_or_else(|| Shown::copy(body.parts().iter().map(|part| part.raw())), Shown::There)
     }
 
-    fn bytes(&self) -> &[u8] {
-        self.0.as_deref().map_or(&[], Vec::as_slice)
+    fn copy<'b>(parts: impl Iterator<Item = &'b [u8]>) -> Shown {
+        let room = ROOM.with_borrow_mut(Vec::pop);
+        let mut bytes = room.unwrap_or_else(|| Vec::with_capacity(RESULT_KEPT));
+        for part in parts {
+            let room = RESULT_KEPT - bytes.len();
+            bytes.extend_from_slice(&part[..part.len().min(room)]);
+        }
+        Shown::Kept(bytes)
+    }
+
+    /// What it was, where this is the window that it was read in.
+    fn bytes<'b>(&'b self, window: &'b [u8]) -> &'b [u8] {
+        match self {
+            Shown::There(range) => window.get(range.clone()).unwrap_or_default(),
+            Shown::Kept(bytes) => bytes,
+        }
+    }
+
+    /// Copies what is in the window, which will be gone.
+    fn keep(&mut self, window: &[u8]) {
+        if let Shown::There(_) = self {
+            let kept = Shown::copy(std::iter::once(self.bytes(window)));
+            *self = kept;
+        }
     }
 }
 
+/// Where bytes stand in the window that they were borrowed from; nothing if they are not from there.
+fn place(bytes: &[u8], window: &[u8]) -> Option<Range<usize>> {
+    let from = bytes.as_ptr().addr().checked_sub(window.as_ptr().addr())?;
+    let to = from + bytes.len();
+    (to <= window.len()).then_some(from..to)
+}
+
+fn beginning(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(RESULT_KEPT)]
+}
+
+/// State is put away only between windows, when everything was kept.
 impl Serialize for Shown {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.bytes().serialize(serializer)
+        self.bytes(&[]).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Shown {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Shown(Some(Arc::new(Vec::deserialize(deserializer)?))))
+        Ok(Shown::Kept(Vec::deserialize(deserializer)?))
     }
 }
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        let Some(mut room) = self.0.take() else { return };
-        if let Some(bytes) = Arc::get_mut(&mut room)
-            && bytes.capacity() >= RESULT_KEPT
-        {
+        let Shown::Kept(bytes) = self else { return };
+        if bytes.capacity() >= RESULT_KEPT {
+            let mut bytes = std::mem::take(bytes);
             bytes.clear();
             // Not where the thread is about to end.
             let _ = ROOM.try_with(|rooms| {
                 if let Ok(mut rooms) = rooms.try_borrow_mut()
                     && rooms.len() < ROOMS
                 {
-                    rooms.push(room);
+                    rooms.push(bytes);
                 }
             });
         }
@@ -137,11 +176,11 @@ impl Fold for Parallel {
     }
 
     #[inline]
-    fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+    fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
         if let Some(call) = call
             && let Some(look) = self.now.take_if(|look| look.key == Some(call.key))
         {
-            self.looked(look, call, outcome, status);
+            self.looked(look, call, &outcome.body, event.origin.window, status);
         }
     }
 
@@ -165,6 +204,14 @@ impl Parallel {
     /// Lets go of what only a next call would be compared with.
     pub(super) fn end(&mut self) {
         (self.last, self.now, self.room) = (None, None, String::new());
+    }
+
+    /// Keeps what a next call would be compared with from a window that will be gone.
+    #[inline]
+    pub(super) fn keep(&mut self, window: &[u8]) {
+        if let Some(last) = &mut self.last {
+            last.shown.keep(window);
+        }
     }
 
     /// Counts a call with those of its message.
@@ -205,16 +252,16 @@ impl Parallel {
     }
 
     /// The read-only call under way has ended.
-    fn looked(&mut self, mut look: Look, call: &OpenCall, outcome: &Outcome<'_>, status: Status) {
+    fn looked(&mut self, mut look: Look, call: &OpenCall, body: &Body<'_>, window: &[u8], status: Status) {
         if status != Status::Ok {
             return self.forget();
         }
         let input = if call.path.is_empty() { &call.pattern } else { &call.path };
-        look.shown = call.shown.get_or_init(|| Shown::of(&outcome.body)).clone();
+        look.shown = Shown::of(body, window);
         if let Some(last) = &self.last
             && last.message != look.message
-            && !occurs(input, last.shown.bytes())
-            && !occurs(&last.input, look.shown.bytes())
+            && !occurs(input, last.shown.bytes(window))
+            && !occurs(&last.input, look.shown.bytes(window))
         {
             self.facts.missed_parallel.push(look.id);
         }

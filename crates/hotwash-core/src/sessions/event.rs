@@ -128,6 +128,9 @@ pub struct Origin<'a> {
     /// Stands for all this from the working directory on: where two records have the same, both were made in the same
     /// place. Nothing where the source cannot tell without a closer look.
     pub place: Option<PlaceHash>,
+    /// The bytes that it was read from together with others. Who listens may remember where something stands in them, and
+    /// look it up for as long as nobody was told that they are gone. Nothing where each event is read by itself.
+    pub window: &'a [u8],
 }
 
 /// The hash of what a record says about where it was made.

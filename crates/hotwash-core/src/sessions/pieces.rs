@@ -238,6 +238,13 @@ impl Part {
         }
     }
 
+    fn keep(&mut self, window: &[u8]) {
+        self.ledger.keep(window);
+        if let Some(joint) = &mut self.joint {
+            joint.ledger.keep(window);
+        }
+    }
+
     /// Says that nothing more will come. What is only asked of the piece under way need not be kept.
     fn end(&mut self) {
         (self.changed, self.folders, self.vocabulary) = Default::default();
@@ -351,6 +358,15 @@ impl Pieces {
         self.current.bookkeeping(event);
         if let Some(tentative) = self.tentative.as_deref_mut() {
             tentative.after.bookkeeping(event);
+        }
+    }
+
+    /// Says that the window in which events were read (see [`Origin::window`](crate::sessions::Origin::window)) will be gone.
+    pub fn keep(&mut self, window: &[u8]) {
+        self.current.keep(window);
+        if let Some(tentative) = self.tentative.as_deref_mut() {
+            tentative.before.keep(window);
+            tentative.after.keep(window);
         }
     }
 

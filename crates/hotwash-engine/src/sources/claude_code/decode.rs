@@ -22,7 +22,7 @@ pub(crate) fn events<'a>(
 ) {
     // Most were made where the one before was.
     if record.place.hash.is_none() || record.place.hash != origin.place {
-        *origin = made_in(&record.place);
+        *origin = Origin { window: origin.window, ..made_in(&record.place) };
     }
     origin.id = EventId(line);
     origin.key = record.key;

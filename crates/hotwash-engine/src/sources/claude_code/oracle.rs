@@ -55,9 +55,9 @@ pub fn fast(transcript: &[u8]) -> Told {
     told
 }
 
-/// Where an event comes from, without what stands for the place as a whole.
+/// Where an event comes from, without what stands for the place as a whole, and without the window.
 fn nowhere<'a>(event: &Event<'a>) -> Origin<'a> {
-    Origin { place: None, ..*event.origin }
+    Origin { place: None, window: &[], ..*event.origin }
 }
 
 /// The pieces with their facts.

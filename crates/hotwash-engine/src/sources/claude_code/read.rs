@@ -216,7 +216,8 @@ impl Transcript {
         let Window { bytes, room } = window;
         let mut lines = Lines::new(bytes);
         while let Some(mut chunk) = lines.chunk(input)? {
-            let mut batch = Batch::within(room);
+            let window = chunk.rest();
+            let mut batch = Batch::within(room, window);
             loop {
                 while let Some(length) = self.record(chunk.rest(), &mut batch) {
                     ended += length as u64 + 1;
@@ -245,6 +246,7 @@ impl Transcript {
             }
             self.tell(&mut batch);
             *room = batch.room();
+            self.pieces.keep(window);
         }
         self.offset = offset + ended;
         if let Some(unfinished) = unfinished {
@@ -269,7 +271,8 @@ pub fn lines(
     let mut wanted = wanted.iter().copied().peekable();
     while wanted.peek().is_some() {
         let Some(chunk) = cutter.chunk(input)? else { break };
-        let mut batch = Batch::within(room);
+        // Nobody is told when the window is gone, so nobody is shown it.
+        let mut batch = Batch::within(room, &[]);
         for line in chunk {
             let Some((from, to)) = wanted.peek().copied() else { break };
             number += 1;
@@ -386,6 +389,8 @@ const BATCH: usize = 32;
 #[derive(Default)]
 struct Batch<'b> {
     noted: Vec<Noted<'b>>,
+    /// See [`Origin::window`].
+    window: &'b [u8],
     /// Of the record that was told last.
     day: Day,
 }
@@ -399,8 +404,8 @@ struct Noted<'b> {
 
 impl<'b> Batch<'b> {
     /// One that takes the room of another that is done.
-    fn within(room: &mut Vec<Noted<'static>>) -> Batch<'b> {
-        Batch { noted: std::mem::take(room), day: Day::default() }
+    fn within(room: &mut Vec<Noted<'static>>, window: &'b [u8]) -> Batch<'b> {
+        Batch { noted: std::mem::take(room), window, day: Day::default() }
     }
 
     /// Its room, for another. What borrows from lines that are gone is not in it, which the compiler sees where the room
@@ -480,7 +485,7 @@ impl<'b> Batch<'b> {
 
     /// Tells the events of what was noted.
     fn tell(&mut self, reading: &mut Reading, seen: &mut KeySet<Key>, tell: &mut dyn FnMut(&Event<'_>)) {
-        let mut origin = Origin::default();
+        let mut origin = Origin { window: self.window, ..Origin::default() };
         for Noted { line, record } in &self.noted {
             if record.key.is_none_or(|key| seen.insert(key)) {
                 decode::events(record, *line, &mut self.day, &mut origin, tell);
@@ -501,7 +506,7 @@ pub(crate) fn read_lines(
     memory: &mut Memory,
     tell: &mut dyn FnMut(&Event<'_>),
 ) {
-    let mut batch = Batch::default();
+    let mut batch = Batch { window: lines, ..Batch::default() };
     for number in 1.. {
         let length = if let Some(length) = batch.record(lines, number, reading, seen, memory, tell) {
             reading.lines += 1;
@@ -546,8 +551,18 @@ mod tests {
             9 => format!("{front}\n{rest}"),
             10 => format!("{front}\\\n{rest}"),
             11 => asked + " ",
-            _ => asked + "\r",
+            12 => asked + "\r",
+            _ => look(id),
         }
+    }
+
+    /// A look at a file, and what it showed: perhaps the name of the next file, perhaps as much as fills the window.
+    fn look(id: usize) -> String {
+        let (file, other, much) = (id % 3, id % 5, "x".repeat(id * 500));
+        format!(
+            r#"{{"type":"assistant","uuid":"c{id}","message":{{"id":"n{id}","content":[{{"type":"tool_use","id":"t{id}","name":"Read","input":{{"file_path":"/file{file}.rs"}}}}]}}}}
+{{"type":"user","uuid":"r{id}","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{id}","content":"{much} file{other}.rs"}}]}}}}"#
+        )
     }
 
     #[test]
@@ -573,7 +588,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_mean_the_same_by_themselves_and_together(lines in prop::collection::vec((0usize..13, 0usize..90), 0..120)) {
+        fn lines_mean_the_same_by_themselves_and_together(lines in prop::collection::vec((0usize..20, 0usize..90), 0..120)) {
             let lines: Vec<String> = lines.into_iter().map(|(kind, id)| line(kind, id)).collect();
             let lines = lines.join("\n");
             let (mut together, mut alone) = (Transcript::whole(), Transcript::whole());

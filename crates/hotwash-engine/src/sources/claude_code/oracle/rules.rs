@@ -108,6 +108,7 @@ pub(super) fn events(record: At<'_>, line: &[u8], number: u32, tell: &mut dyn Fn
         sidechain: record.get("isSidechain").is_true(),
         headless: record.get("entrypoint").str() == "sdk-cli",
         place: None,
+        window: &[],
     };
     let tell = &mut |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
     match record.get("type").str() {
