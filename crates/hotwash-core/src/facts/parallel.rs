@@ -99,11 +99,11 @@ impl Shown {
     }
 
     fn copy<'b>(parts: impl Iterator<Item = &'b [u8]>) -> Shown {
-        let room = ROOM.with_borrow_mut(Vec::pop);
-        let mut bytes = room.unwrap_or_else(|| Vec::with_capacity(RESULT_KEPT));
+        let spare = ROOM.with_borrow_mut(Vec::pop);
+        let mut bytes = spare.unwrap_or_else(|| Vec::with_capacity(RESULT_KEPT));
         for part in parts {
-            let room = RESULT_KEPT - bytes.len();
-            bytes.extend_from_slice(&part[..part.len().min(room)]);
+            let left = RESULT_KEPT - bytes.len();
+            bytes.extend_from_slice(&part[..part.len().min(left)]);
         }
         Shown::Kept(bytes)
     }
@@ -111,7 +111,10 @@ impl Shown {
     /// What it was, where this is the window that it was read in.
     fn bytes<'b>(&'b self, window: &'b [u8]) -> &'b [u8] {
         match self {
-            Shown::There(range) => window.get(range.clone()).unwrap_or_default(),
+            Shown::There(range) => {
+                debug_assert!(range.end <= window.len(), "the window is gone, and nobody said so");
+                window.get(range.clone()).unwrap_or_default()
+            }
             Shown::Kept(bytes) => bytes,
         }
     }

@@ -248,6 +248,11 @@ impl Part {
     /// Says that nothing more will come. What is only asked of the piece under way need not be kept.
     fn end(&mut self) {
         (self.changed, self.folders, self.vocabulary) = Default::default();
+        self.stands();
+    }
+
+    /// Says that nobody will tell it more, though it may still be asked about.
+    fn stands(&mut self) {
         self.ledger.end();
         if let Some(joint) = &mut self.joint {
             joint.ledger.end();
@@ -365,7 +370,6 @@ impl Pieces {
     pub fn keep(&mut self, window: &[u8]) {
         self.current.keep(window);
         if let Some(tentative) = self.tentative.as_deref_mut() {
-            tentative.before.keep(window);
             tentative.after.keep(window);
         }
     }
@@ -477,8 +481,9 @@ impl Cutter<'_> {
         let Part { ledger, vocabulary, .. } = &mut *self.current;
         let answer = || ledger.last_answer().unwrap_or_default();
         if let Some(shift) = topic.shift(Question { vocabulary, answer: &answer, prompt }) {
-            let after = Part::new(Opening::Topic { shift });
-            *self.tentative = Some(Box::new(Tentative { before: self.current.clone(), after }));
+            let (mut before, after) = (self.current.clone(), Part::new(Opening::Topic { shift }));
+            before.stands();
+            *self.tentative = Some(Box::new(Tentative { before, after }));
         }
     }
 

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 /// How much is read at a time. It fits the processor's second cache together with what is being worked on.
 const WINDOW: usize = 128 * 1024;
 /// Room for a long line: those with pictures come by the hundred. The system gives memory when it is first written to, so
-/// what no line needs costs nothing, and a window that has room from the start is not copied into a larger one.
-const KEPT_WINDOW: usize = 2 * 1024 * 1024;
+/// where lines are short it costs nothing, and a window that has room from the start is not copied into a larger one.
+const USUAL_ROOM: usize = 2 * 1024 * 1024;
 /// An open line of at most this length is moved to the front of the window, where the cache knows the memory.
 const SHORT_LINE: usize = 16 * 1024;
 /// A longer line is passed over, with a warning: no memory is worth it.
@@ -122,16 +122,19 @@ impl<'w> Lines<'w> {
             // There is room, and moving a long line costs more than the cache gains.
             return 0;
         }
-        if room == 0 || open == 0 && room > KEPT_WINDOW {
-            // A first one, or a very long line is over: its room is given back.
-            *self.buffer = Vec::with_capacity(KEPT_WINDOW);
+        let needed = match room {
+            _ if room - open < WINDOW => (room * 2).max(USUAL_ROOM),
+            // A very long line is over: its room is given back.
+            _ if room >= 2 * USUAL_ROOM && open <= SHORT_LINE => USUAL_ROOM,
+            _ => room,
+        };
+        if needed != room {
+            let mut other = Vec::with_capacity(needed);
+            other.extend_from_slice(&self.buffer[self.from..self.to]);
+            *self.buffer = other;
         } else if open == 0 {
             // Unless more comes.
             *self.end = self.to;
-        } else if room - open < WINDOW {
-            let mut larger = Vec::with_capacity(room * 2);
-            larger.extend_from_slice(&self.buffer[self.from..self.to]);
-            *self.buffer = larger;
         } else {
             self.buffer.copy_within(self.from..self.to, 0);
         }
@@ -159,7 +162,7 @@ impl<'w> Lines<'w> {
     /// Throws a line over the limit away, up to and with its newline. Says how long it was.
     fn pass_over(&mut self, input: &mut dyn Read) -> io::Result<u64> {
         let mut length = (self.to - self.from) as u64;
-        *self.buffer = Vec::with_capacity(KEPT_WINDOW);
+        *self.buffer = Vec::with_capacity(USUAL_ROOM);
         loop {
             (self.from, self.to) = (0, 0);
             self.fill(input)?;
@@ -244,11 +247,25 @@ mod tests {
 
     #[test]
     fn lines_are_the_same_wherever_in_the_window_they_stand() {
-        let lengths = [5, SHORT_LINE, 3 * WINDOW, 90, SHORT_LINE + 1, WINDOW - 1, 7 * WINDOW, 0, 2 * SHORT_LINE];
-        let lines: Vec<String> = (0..60).map(|n| format!("{n}").repeat(lengths[n % 9] / 2)).collect();
+        let lengths =
+            [5, SHORT_LINE, 3 * WINDOW, 90, SHORT_LINE + 1, WINDOW - 1, 7 * WINDOW, 0, 2 * SHORT_LINE, 40 * WINDOW];
+        let lines: Vec<String> = (0..60).map(|n| format!("{n},").repeat(lengths[n % 10] / 3)).collect();
         for step in [SHORT_LINE, WINDOW - 7, usize::MAX] {
             assert!(cut((lines.join("\n") + "\n").as_bytes(), step) == lines, "{step}");
         }
+    }
+
+    #[test]
+    fn room_for_a_very_long_line_is_given_back() {
+        let text = format!("{}\nshort\nopen", "x".repeat(3 * USUAL_ROOM));
+        let mut buffer = Buffer::default();
+        let (mut lines, mut drip) = (Lines::new(&mut buffer), Drip(text.as_bytes(), WINDOW));
+        assert!(lines.chunk(&mut drip).unwrap().is_some_and(|chunk| chunk.count() == 2));
+        assert!(lines.buffer.capacity() > 3 * USUAL_ROOM);
+        assert!(
+            lines.chunk(&mut drip).unwrap().is_some_and(|mut chunk| matches!(chunk.next(), Some(Line::Last(b"open"))))
+        );
+        assert!(lines.buffer.capacity() < 2 * USUAL_ROOM);
     }
 
     #[test]

@@ -216,8 +216,8 @@ impl Transcript {
         let Window { bytes, room } = window;
         let mut lines = Lines::new(bytes);
         while let Some(mut chunk) = lines.chunk(input)? {
-            let window = chunk.rest();
-            let mut batch = Batch::within(room, window);
+            let together = chunk.rest();
+            let mut batch = Batch::within(room, together);
             loop {
                 while let Some(length) = self.record(chunk.rest(), &mut batch) {
                     ended += length as u64 + 1;
@@ -246,7 +246,7 @@ impl Transcript {
             }
             self.tell(&mut batch);
             *room = batch.room();
-            self.pieces.keep(window);
+            self.pieces.keep(together);
         }
         self.offset = offset + ended;
         if let Some(unfinished) = unfinished {
@@ -527,6 +527,7 @@ pub(crate) fn read_lines(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hotwash_core::facts::Ledger;
     use hotwash_core::prices;
     use proptest::prelude::*;
 
@@ -552,16 +553,23 @@ mod tests {
             10 => format!("{front}\\\n{rest}"),
             11 => asked + " ",
             12 => asked + "\r",
-            _ => look(id),
+            _ => look_of(id, id),
         }
     }
 
+    const TOPICS: [&str; 3] = [
+        "Bake three loaves with rye flour, honey and walnuts tonight",
+        "Repair the parser failing upon empty input before releasing version nine",
+        "go on",
+    ];
+    const NOON: &str = "2026-01-01T12:00:00.000Z";
+
     /// A look at a file, and what it showed: perhaps the name of the next file, perhaps as much as fills the window.
-    fn look(id: usize) -> String {
-        let (file, other, much) = (id % 3, id % 5, "x".repeat(id * 500));
+    fn look_of(n: usize, id: usize) -> String {
+        let (file, other, much) = (id % 6, id % 5, "x".repeat(id * 900));
         format!(
-            r#"{{"type":"assistant","uuid":"c{id}","message":{{"id":"n{id}","content":[{{"type":"tool_use","id":"t{id}","name":"Read","input":{{"file_path":"/file{file}.rs"}}}}]}}}}
-{{"type":"user","uuid":"r{id}","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{id}","content":"{much} file{other}.rs"}}]}}}}"#
+            r#"{{"type":"assistant","uuid":"c{n}","timestamp":"{NOON}","message":{{"id":"n{n}","content":[{{"type":"tool_use","id":"t{n}","name":"Read","input":{{"file_path":"/folder{file}/file{file}.rs"}}}}]}}}}
+{{"type":"user","uuid":"r{n}","timestamp":"{NOON}","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{n}","content":"{much} file{other}.rs"}}]}}}}"#
         )
     }
 
@@ -584,6 +592,63 @@ mod tests {
         let place = window.room.as_ptr();
         transcript.read(&mut lines.as_bytes(), &mut window, |_| {}).unwrap();
         assert_eq!(window.room.as_ptr(), place);
+    }
+
+    /// A session in which files are looked at, prompts turn to something else and `/clear` cuts.
+    fn told(steps: &[(u8, usize)]) -> String {
+        let mut lines = String::new();
+        for (n, (kind, id)) in steps.iter().enumerate() {
+            let line = match kind {
+                0 => asked(n, "<command-name>/clear</command-name>"),
+                1 => asked(n, TOPICS[id % 3]),
+                _ => look_of(n, *id),
+            };
+            lines += &(line + "\n");
+        }
+        lines
+    }
+
+    fn asked(n: usize, words: &str) -> String {
+        format!(
+            r#"{{"type":"user","uuid":"v{n}","timestamp":"{NOON}","message":{{"role":"user","content":"{words}"}}}}"#
+        )
+    }
+
+    /// Facts of all pieces, and of the runs that they may be joined to.
+    fn established(transcript: &mut Transcript) -> Vec<String> {
+        let facts = |ledger: &Ledger| ledger.finish(prices::shipped()).stored();
+        let pieces = transcript.pieces.parts().count();
+        let mut all = Vec::new();
+        for part in transcript.pieces.parts_mut() {
+            all.push(facts(&part.ledger));
+            all.extend((0..pieces).filter_map(|first| Some(format!("{first}: {}", facts(part.joint_mut(first)?)))));
+        }
+        all
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_looks_showed_is_known_whatever_window_they_were_read_in(
+            steps in prop::collection::vec((0u8..9, 0usize..90), 0..50),
+            put_away in 0usize..50,
+        ) {
+            let (mut alone, mut together, mut window) = (Transcript::default(), Transcript::default(), Window::default());
+            let lines = told(&steps);
+            for line in lines.split_terminator('\n') {
+                alone.line(line.as_bytes());
+            }
+            together.read(&mut lines.as_bytes(), &mut window, |_| {}).unwrap();
+            prop_assert_eq!(established(&mut together), established(&mut alone));
+
+            let before = told(&steps[..put_away.min(steps.len())]);
+            let mut first = Transcript::default();
+            first.read(&mut before.as_bytes(), &mut window, |_| {}).unwrap();
+            let mut second: Transcript = postcard::from_bytes(&postcard::to_allocvec(&first).unwrap()).unwrap();
+            second.read(&mut lines[before.len()..].as_bytes(), &mut window, |_| {}).unwrap();
+            prop_assert_eq!(established(&mut second), established(&mut alone));
+        }
     }
 
     proptest! {
