@@ -4,6 +4,7 @@
 //! first store that was still being made; the next one goes on with the rest.
 
 mod entry;
+mod jobs;
 mod open;
 mod recut;
 mod settle_copies;
@@ -17,11 +18,10 @@ pub use recut::recut;
 use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
-use crate::sources::claude_code::read::{Reading, Transcript, Window};
+use crate::sources::claude_code::read::{Reading, Window};
 use crate::stores::{
     Archived, Disk, FileState, Holder, Holding, JoinedRows, Put, Role, Rows, Stamp, Store, StoreError,
 };
-use entry::{Begun, Read, entries};
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
 use hotwash_core::redaction::Rules;
@@ -29,25 +29,13 @@ use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, Piece, SessionId, SessionKind};
-use open::{open_to_look, still_begins_so, tail_of_read};
-use std::cmp::Reverse;
+use jobs::{FIRST_VERSION, Group, Job, Limits, longest_first, take};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
-use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::io;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
-/// A transcript of this size is read before others.
-const LONG_BYTES: u64 = 4 << 20;
-/// How many transcripts all readers together have in hand, and how many bytes of them, before each grades its own in one
-/// go and hands them to the writer, who is woken for it. Many at once cost less, and take memory. Where there are many
-/// readers, each has the least that is worth it, and all together more.
-const IN_HAND: usize = 96;
-const IN_HAND_BYTES: u64 = 32 << 20;
-/// And how many each has at least and at most.
-const GROUP: RangeInclusive<usize> = 8..=48;
 /// How many transcripts may wait for the writer.
 const WAITING: usize = 512;
 /// How many transcripts are kept in one go. Each time, the pages that indexes grow in are written once more.
@@ -57,10 +45,6 @@ const SMALLEST_BATCH: usize = 64;
 /// After how many transcripts somebody is asked to empty the log of the store, and after how many the writer does so.
 const ASKED_AFTER: usize = 2 * BATCH;
 const WAITS_AFTER: usize = 16 * BATCH;
-/// The version of a transcript that nothing is known of. One that is rewritten gets the next.
-const FIRST_VERSION: u32 = 1;
-/// The state to go on from is kept for files written within this time; older ones hardly ever grow.
-const GROWING_NS: i64 = 2 * 24 * 3600 * 1_000_000_000;
 /// How much of the archive a run compresses that had something to do anyway.
 const COMPRESS_BYTES: u64 = 16 << 20;
 /// And how many files, each of which waits for the disk.
@@ -123,9 +107,7 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         grade_missing(store, setup.rubric)?;
         return Ok(ingested);
     }
-    // The longest first, so that no core is left with it at the end; the others as they are found, which is about
-    // the order in which the store has them.
-    jobs.sort_by_key(|job| Reverse(Some(job.found.size).filter(|size| *size >= LONG_BYTES)));
+    longest_first(&mut jobs);
     if let Some(archive) = setup.archive {
         archive.expect(jobs.iter().filter(|job| job.archived.is_none()).map(|job| job.found));
         if let Err(error) = archive.prepare() {
@@ -218,14 +200,16 @@ fn read(
             scope.spawn(move || {
                 let mut window = Window::default();
                 let mut group = Group::of(limits);
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    group.add(job, job.run(setup, &mut window));
-                    if group.is_full(limits) {
-                        let full = std::mem::replace(&mut group, Group::of(limits));
-                        if sender.send((maker, full.finish(setup))).is_err() {
-                            return; // the writer has given up
+                while let Some(taken) = take(jobs, next, limits) {
+                    for (job, file) in taken {
+                        group.add(job, file.and_then(|file| job.run(file, setup, &mut window)), limits, setup);
+                        if group.is_full(limits) {
+                            let full = std::mem::replace(&mut group, Group::of(limits));
+                            if sender.send((maker, full.finish(setup))).is_err() {
+                                return; // the writer has given up
+                            }
+                            kept.try_iter().for_each(drop);
                         }
-                        kept.try_iter().for_each(drop);
                     }
                 }
                 let _ = sender.send((maker, group.finish(setup)));
@@ -608,141 +592,6 @@ impl Log<'_> {
 
 fn checkpoint(disk: &Mutex<Disk>) {
     disk.lock().unwrap_or_else(PoisonError::into_inner).checkpoint();
-}
-
-/// A transcript to be read.
-struct Job<'a> {
-    found: &'a Found,
-    before: Option<Box<FileState>>,
-    archived: Option<Box<Archived>>,
-    topics: &'a Arc<Decisions>,
-}
-
-/// How large a group gets.
-struct Limits {
-    transcripts: usize,
-    bytes: u64,
-}
-
-impl Limits {
-    /// Where so many readers share what may be in hand.
-    fn of(readers: usize) -> Limits {
-        let transcripts = (IN_HAND / readers).clamp(*GROUP.start(), *GROUP.end());
-        Limits { transcripts, bytes: IN_HAND_BYTES / IN_HAND as u64 * transcripts as u64 }
-    }
-}
-
-/// Transcripts that were read, to be handed to the writer together.
-struct Group<'j> {
-    done: Vec<(&'j Job<'j>, io::Result<Done>)>,
-    begun: Vec<Begun>,
-    bytes: u64,
-}
-
-impl<'j> Group<'j> {
-    /// With room for as many as it may get.
-    fn of(limits: &Limits) -> Group<'j> {
-        let room = limits.transcripts;
-        Group { done: Vec::with_capacity(room), begun: Vec::with_capacity(room), bytes: 0 }
-    }
-
-    fn add(&mut self, job: &'j Job<'j>, result: io::Result<(Done, Begun)>) {
-        self.bytes += job.found.size;
-        let result = result.map(|(done, begun)| {
-            self.begun.push(begun);
-            done
-        });
-        self.done.push((job, result));
-    }
-
-    fn is_full(&self, limits: &Limits) -> bool {
-        self.done.len() >= limits.transcripts || self.bytes >= limits.bytes
-    }
-
-    /// What came of each, and the rows of those that could be read. They are made here and not by the writer, who has the
-    /// most to do.
-    fn finish(self, setup: &Setup<'_>) -> (Vec<(&'j Job<'j>, io::Result<Done>)>, Vec<Rows>) {
-        let Group { done, begun, .. } = self;
-        (done, Rows::of_all(entries(begun, setup)))
-    }
-}
-
-/// What came of reading one.
-struct Done {
-    reading: Reading,
-    archived: Option<io::Result<Archived>>,
-    bytes: u64,
-    grown: bool,
-}
-
-impl Job<'_> {
-    fn run(&self, setup: &Setup<'_>, window: &mut Window) -> io::Result<(Done, Begun)> {
-        let mut input = open_to_look(&self.found.path)?;
-        let before = self.before.as_deref();
-        let grown = before.is_some_and(|before| before.offset > 0 && still_begins_so(&input, before));
-        let agent = Agent::of(&self.found.path);
-        let resumed = before.filter(|_| grown && agent.grows()).and_then(|before| resume(setup.archive?, before));
-        let resumes = resumed.is_some();
-        let mut transcript = resumed.unwrap_or_else(|| Box::<Transcript>::default().by(agent)).knowing(self.topics);
-        let from = transcript.offset;
-        let read_before = transcript.reading;
-        if from > 0 {
-            input.seek(SeekFrom::Start(from))?;
-        }
-
-        let mut state = None;
-        let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
-        transcript.read(&mut input, window, |transcript| {
-            if age < GROWING_NS && setup.archive.is_some() && agent.grows() {
-                state = postcard::to_allocvec(&(agent.decoder(), transcript)).ok();
-            }
-        })?;
-
-        let rewritten = before.is_some_and(|before| before.offset > 0 && !grown);
-        let version = before.map_or(FIRST_VERSION, |before| before.version + u32::from(rewritten));
-        let file = FileState {
-            path: self.found.path.to_string_lossy().into_owned(),
-            inode: self.found.inode,
-            size: self.found.size,
-            mtime_ns: self.found.mtime_ns,
-            offset: transcript.offset,
-            tail: tail_of_read(&input, transcript.offset, window.end())?,
-            decoder: agent.decoder(),
-            version,
-        };
-        let reading = transcript.reading.since(&read_before);
-        let begun = Read { file, role: None, is_new: before.is_none(), transcript }.begin(setup);
-        let archived = setup.archive.map(|archive| {
-            let kept = self.keep(archive, &input, version, grown);
-            if let Some(state) = &state {
-                // Without it the transcript is read as a whole when it grows: slower, and as right.
-                let _ = archive.keep_state(begun.path(), version, state);
-            }
-            kept
-        });
-        let bytes = self.found.size.saturating_sub(from);
-        Ok((Done { reading, archived, bytes, grown: resumes }, begun))
-    }
-
-    fn keep(&self, archive: &Archive, input: &File, version: u32, grown: bool) -> io::Result<Archived> {
-        let mut kept = self.archived.as_deref().cloned();
-        if let Some(kept) = kept.as_mut().filter(|kept| kept.version == version && grown) {
-            // An unfinished last line may have been written anew: only what was read to its end is known to stand.
-            kept.size = kept.size.min(self.before.as_ref().map_or(0, |before| before.offset));
-            return archive.keep(self.found, input, version, Some(kept));
-        }
-        if let Some(kept) = kept {
-            archive.drop_rewritten(&kept, self.found)?;
-        }
-        archive.keep(self.found, input, version, None)
-    }
-}
-
-/// The state that was kept of a transcript, if it fits what the store knows of it.
-fn resume(archive: &Archive, before: &FileState) -> Option<Box<Transcript>> {
-    let state = archive.state(&before.path, before.version)?;
-    let (decoder, transcript): (u32, Box<Transcript>) = postcard::from_bytes(&state).ok()?;
-    (decoder == Agent::ClaudeCode.decoder() && transcript.offset == before.offset).then_some(transcript)
 }
 
 /// Compresses a portion of what has gone cold. That it fails is no reason to fail the run: it will be tried again.

@@ -192,6 +192,25 @@ mod growing {
     }
 
     #[test]
+    fn all_is_archived_however_many_are_read_at_once() {
+        let talks: Vec<(String, Talk)> =
+            (0..150).map(|n| (format!("p/{n}.jsonl"), short(&format!("s{n}"), &format!("a{n}-")))).collect();
+        for jobs in [1, 3, 20, 200] {
+            let case = Case { jobs, ..Case::new() };
+            for (n, (name, talk)) in talks.iter().enumerate() {
+                case.write(name, talk.text());
+                case.touch(name, n as u64 % 3);
+            }
+            let ingested = case.ingest();
+            assert_eq!((work(&ingested), ingested.unarchived), ((150, 0, 0), vec![]), "{jobs} at once");
+            for (name, talk) in &talks {
+                case.remove(name);
+                assert_eq!(case.transcript(name, 1).as_deref(), Some(talk.text()), "{name}, {jobs} at once");
+            }
+        }
+    }
+
+    #[test]
     fn an_unfinished_line_that_is_written_anew_is_not_in_the_archive_twice() {
         let talk = short("s1", "a");
         let case = Case::with(&[("p/a.jsonl", &format!("{}{{\"type\":\"unfini", talk.text()))]);

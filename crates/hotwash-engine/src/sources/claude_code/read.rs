@@ -646,7 +646,7 @@ mod tests {
             let mut first = Transcript::default();
             first.read(&mut before.as_bytes(), &mut window, |_| {}).unwrap();
             let mut second: Transcript = postcard::from_bytes(&postcard::to_allocvec(&first).unwrap()).unwrap();
-            second.read(&mut lines[before.len()..].as_bytes(), &mut window, |_| {}).unwrap();
+            second.read(&mut &lines.as_bytes()[before.len()..], &mut window, |_| {}).unwrap();
             prop_assert_eq!(established(&mut second), established(&mut alone));
         }
     }
