@@ -1,10 +1,10 @@
 //! Transcripts kept beside the store, because the agent deletes its own after a month.
 //!
 //! Keeping costs next to nothing. A transcript is cloned where the file system can share blocks, and copied where not. Only
-//! when a run finds more than it can copy in passing, cold ones are linked (another name of the same file, which survives
-//! its deletion, though not being rewritten in place). What has gone cold is compressed later, in small portions, links
-//! first, which also makes it independent of the original. The archive is the owner's: nothing in it is redacted, nothing
-//! of it leaves the machine.
+//! when a run finds more than it can copy in passing, it links cold ones, and the rest where very many are hot (another name
+//! of the same file, which survives its deletion, though not being rewritten in place). What has gone cold is compressed
+//! later, in small portions, links first, which also makes it independent of the original. The archive is the owner's:
+//! nothing in it is redacted, nothing of it leaves the machine.
 
 use crate::sources::claude_code::discover::Found;
 use crate::stores::{Archived, Form};
@@ -27,6 +27,9 @@ const COLD_NS: i64 = HOT_NS;
 /// How much a run copies of cold files, if that is all of them, and how large a file may be for that.
 const COPIED_BYTES: u64 = 32 << 20;
 const COPIED_FILE: u64 = 1 << 20;
+/// How much it copies of the others. More than that was hardly written within a day: times are new where files were moved
+/// to another machine without theirs.
+const COPIED_HOT_BYTES: u64 = 256 << 20;
 /// A compromise of speed and size.
 const LEVEL: i32 = 3;
 /// How much of a transcript's own name is part of the name that it is kept under.
@@ -39,8 +42,9 @@ const NAME_ROOM: usize = 80;
 pub struct Archive {
     folder: PathBuf,
     now_ns: i64,
-    /// What may still be copied in this run.
+    /// What may still be copied in this run, of cold files and of others.
     budget: Arc<AtomicU64>,
+    hot_budget: Arc<AtomicU64>,
     /// The folder itself, once it is prepared: thousands of names are looked up from here, not from the root.
     open: Arc<OnceLock<OwnedFd>>,
 }
@@ -49,8 +53,13 @@ impl Archive {
     /// The archive beside a store. `now_ns` tells hot from cold.
     pub fn beside(store: &Path, now_ns: i64) -> Archive {
         let name = store.file_stem().map_or_else(|| "hotwash".into(), |stem| stem.to_string_lossy().into_owned());
-        let budget = Arc::new(AtomicU64::new(COPIED_BYTES));
-        Archive { folder: store.with_file_name(format!("{name}-archive")), now_ns, budget, open: Arc::default() }
+        Archive {
+            folder: store.with_file_name(format!("{name}-archive")),
+            now_ns,
+            budget: Arc::new(AtomicU64::new(COPIED_BYTES)),
+            hot_budget: Arc::new(AtomicU64::new(COPIED_HOT_BYTES)),
+            open: Arc::default(),
+        }
     }
 
     /// Where it is.
@@ -104,7 +113,7 @@ impl Archive {
 
     fn keep_anew(&self, found: &Found, file: &File, name: &str) -> io::Result<Form> {
         let to = || self.folder.join(name);
-        if self.is_cold(found) && !self.may_copy(found.size) {
+        if !self.may_copy(found) {
             match self.link(found, file, name) {
                 Ok(()) => return Ok(Form::Link),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(&to(), found) => {
@@ -139,10 +148,12 @@ impl Archive {
         Err(io::Error::new(io::ErrorKind::NotFound, "another file has taken its place"))
     }
 
-    /// Whether a cold file may be copied in this run, which uses some of what may be.
-    fn may_copy(&self, size: u64) -> bool {
-        let take = |left: u64| left.checked_sub(size);
-        size <= COPIED_FILE && self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    /// Whether a file may be copied in this run, which uses some of what may be.
+    fn may_copy(&self, found: &Found) -> bool {
+        let (budget, largest) =
+            if self.is_cold(found) { (&self.budget, COPIED_FILE) } else { (&self.hot_budget, u64::MAX) };
+        let take = |left: u64| left.checked_sub(found.size);
+        found.size <= largest && budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
     /// Opens a kept transcript.
@@ -419,6 +430,15 @@ mod tests {
             case.archive.expect(std::iter::repeat_n(&each, files).chain([&large, &hot]));
             assert_eq!(case.keep(&found, 1, None).form, form, "{files}");
         }
+    }
+
+    #[test]
+    fn files_whose_times_are_all_new_are_not_all_copied() {
+        let case = Case::new();
+        let found = case.write("one\n", 100);
+        case.archive.hot_budget.store(found.size + 1, Ordering::Relaxed);
+        let forms = [1, 2].map(|version| case.keep(&found, version, None).form);
+        assert_eq!(forms, [Form::Copy, Form::Link]);
     }
 
     #[test]
