@@ -195,6 +195,8 @@ impl Job<'_> {
             input.seek(SeekFrom::Start(from))?;
         }
 
+        let bytes = self.found.size.saturating_sub(from);
+        transcript.expect(bytes);
         let mut state = None;
         let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
         transcript.read(&mut input, window, |transcript| {
@@ -221,7 +223,6 @@ impl Job<'_> {
             // Without it the transcript is read as a whole when it grows: slower, and as right.
             let _ = archive.keep_state(begun.path(), version, &state);
         }
-        let bytes = self.found.size.saturating_sub(from);
         let done = Done { reading, archived: None, bytes, grown: resumes };
         Ok((done, Open { file: input, version, grown }, begun))
     }

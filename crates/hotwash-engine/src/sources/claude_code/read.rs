@@ -13,8 +13,11 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Room for the ids of most transcripts' records, so that it need not grow.
+/// Room for the ids of most transcripts' records, so that it need not grow; and for one in so many bytes of a longer one.
 const USUAL_RECORDS: usize = 200;
+const USUAL_BYTES: u64 = 4096;
+/// A file may be of any length, and hold nothing.
+const MOST_EXPECTED: u64 = 1 << 16;
 
 /// Working memory for reading, that one transcript after another may use.
 #[derive(Debug, Default)]
@@ -167,6 +170,11 @@ impl Transcript {
         self
     }
 
+    /// Makes room for what so many bytes hold, as a rule.
+    pub fn expect(&mut self, bytes: u64) {
+        self.seen.reserve(((bytes / USUAL_BYTES).min(MOST_EXPECTED) as usize).max(USUAL_RECORDS));
+    }
+
     /// Takes in a line, without its newline.
     pub fn line(&mut self, line: &[u8]) {
         let mut batch = Batch::default();
@@ -212,7 +220,6 @@ impl Transcript {
         let offset = self.offset;
         let mut ended = 0;
         let mut unfinished = Some(unfinished);
-        self.seen.reserve(USUAL_RECORDS);
         let Window { bytes, room } = window;
         let mut lines = Lines::new(bytes);
         while let Some(mut chunk) = lines.chunk(input)? {
