@@ -16,7 +16,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -45,6 +45,8 @@ pub struct Archive {
     /// What may still be copied in this run, of cold files and of others.
     budget: Arc<AtomicU64>,
     hot_budget: Arc<AtomicU64>,
+    /// The file system was asked to share blocks and does not.
+    no_clones: Arc<AtomicBool>,
     /// The folder itself, once it is prepared: thousands of names are looked up from here, not from the root.
     open: Arc<OnceLock<OwnedFd>>,
 }
@@ -58,6 +60,7 @@ impl Archive {
             now_ns,
             budget: Arc::new(AtomicU64::new(COPIED_BYTES)),
             hot_budget: Arc::new(AtomicU64::new(COPIED_HOT_BYTES)),
+            no_clones: Arc::default(),
             open: Arc::default(),
         }
     }
@@ -86,7 +89,8 @@ impl Archive {
         }
     }
 
-    fn is_cold(&self, found: &Found) -> bool {
+    /// Whether nobody has written to a file for so long that nobody is likely to do so now.
+    pub(crate) fn is_cold(&self, found: &Found) -> bool {
         self.now_ns - found.mtime_ns > HOT_NS
     }
 
@@ -100,11 +104,13 @@ impl Archive {
         match before.map(|before| (before.form, before.size)) {
             // Another name of a file that has grown has grown with it.
             Some((Form::Link, _)) if same_file(&to(), found) => kept.form = Form::Link,
-            Some((Form::Copy, size)) if size <= found.size && to().exists() => append(&found.path, size, &to())?,
+            Some((Form::Copy, size)) if size <= found.size && to().exists() => append(file, size, &to())?,
             // As a whole: what was added by a run that was killed could not be told from the rest.
             Some((Form::Zstd, _)) => {
                 kept.form = Form::Zstd;
-                replace(&to(), |out| compress(&found.path, out))?;
+                let mut from = file;
+                from.rewind()?;
+                replace(&to(), |out| compress(from, out))?;
             }
             _ => kept.form = self.keep_anew(found, file, &kept.name)?,
         }
@@ -114,6 +120,9 @@ impl Archive {
     fn keep_anew(&self, found: &Found, file: &File, name: &str) -> io::Result<Form> {
         let to = || self.folder.join(name);
         if !self.may_copy(found) {
+            if !self.is_cold(found) && self.clones(file, &to()) {
+                return Ok(Form::Copy);
+            }
             match self.link(found, file, name) {
                 Ok(()) => return Ok(Form::Link),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(&to(), found) => {
@@ -131,6 +140,14 @@ impl Archive {
             Ok(())
         })?;
         Ok(Form::Copy)
+    }
+
+    /// Copies a file by sharing its blocks, and says whether it did. Asks no more once it could not.
+    fn clones(&self, file: &File, to: &Path) -> bool {
+        let clone = |out: &mut File| Ok(rustix::fs::ioctl_ficlone(&*out, file)?);
+        let done = !self.no_clones.load(Ordering::Relaxed) && replace(to, clone).is_ok();
+        self.no_clones.store(!done, Ordering::Relaxed);
+        done
     }
 
     /// Gives a file a second name: the very one that was opened, whatever stands in its place by now.
@@ -183,7 +200,7 @@ impl Archive {
                 continue;
             }
             let name = format!("{}.zst", entry.name);
-            if replace(&self.folder.join(&name), |out| compress(&from, out)).is_err() {
+            if replace(&self.folder.join(&name), |out| compress(File::open(&from)?, out)).is_err() {
                 break; // what is done is done; the rest will be tried again
             }
             spent += metadata.len();
@@ -276,16 +293,17 @@ fn same_file(kept: &Path, found: &Found) -> bool {
 }
 
 /// Adds what came after `size` bytes. A crash in between leaves a few bytes too many, which are cut first.
-fn append(from: &Path, size: u64, to: &Path) -> io::Result<()> {
+fn append(mut from: &File, size: u64, to: &Path) -> io::Result<()> {
     let mut out = File::options().write(true).open(to)?;
     out.set_len(size.min(out.metadata()?.len()))?;
     let size = out.seek(SeekFrom::End(0))?;
-    io::copy(&mut rest(from, size)?, &mut out)?;
+    from.seek(SeekFrom::Start(size))?;
+    io::copy(&mut from, &mut out)?;
     Ok(())
 }
 
-fn compress(from: &Path, to: &mut File) -> io::Result<()> {
-    zstd::stream::copy_encode(File::open(from)?, &mut *to, LEVEL)?;
+fn compress(from: impl Read, to: &mut File) -> io::Result<()> {
+    zstd::stream::copy_encode(from, &mut *to, LEVEL)?;
     to.sync_data()
 }
 
@@ -310,12 +328,6 @@ fn stem(path: &str, version: u32) -> String {
     // Writing to a string cannot fail.
     let _ = write!(stem, "{:016x}-{version}", xxh3_64(path.as_bytes()));
     stem
-}
-
-fn rest(from: &Path, size: u64) -> io::Result<File> {
-    let mut from = File::open(from)?;
-    from.seek(SeekFrom::Start(size))?;
-    Ok(from)
 }
 
 #[cfg(test)]
@@ -396,6 +408,25 @@ mod tests {
     }
 
     #[test]
+    fn what_was_opened_is_followed_whatever_has_taken_its_place() {
+        for is_compressed in [false, true] {
+            let case = Case::new();
+            case.archive.budget.store(if is_compressed { 0 } else { COPIED_BYTES }, Ordering::Relaxed);
+            let mut kept = case.keep(&case.write("one\n", 50), 1, None);
+            if is_compressed {
+                kept = case.archive.compress_cold(&[kept], 1, 9).remove(0);
+            }
+            let grown = case.write("one\ntwo\n", 100);
+            let mut file = File::open(&grown.path).unwrap();
+            file.seek(SeekFrom::End(0)).unwrap();
+            fs::rename(&grown.path, case.folder.path().join("elsewhere")).unwrap();
+            case.write("another\nand more\n", 100);
+            let kept = case.archive.keep(&grown, &file, 1, Some(&kept)).unwrap();
+            assert_eq!(case.content(&kept), "one\ntwo\n", "{is_compressed}");
+        }
+    }
+
+    #[test]
     fn links_are_made_by_place_where_nothing_else_will_do() {
         let case = Case::new();
         let archive = Archive { open: Arc::default(), budget: Arc::default(), ..case.archive.clone() };
@@ -438,7 +469,9 @@ mod tests {
         let found = case.write("one\n", 100);
         case.archive.hot_budget.store(found.size + 1, Ordering::Relaxed);
         let forms = [1, 2].map(|version| case.keep(&found, version, None).form);
-        assert_eq!(forms, [Form::Copy, Form::Link]);
+        // Unless nothing need be copied for it.
+        let is_cloned = case.archive.clones(&File::open(&found.path).unwrap(), &case.folder.path().join("clone"));
+        assert_eq!(forms, [Form::Copy, if is_cloned { Form::Copy } else { Form::Link }]);
     }
 
     #[test]

@@ -62,9 +62,15 @@ pub(super) fn take<'j>(
     limits: &Limits,
 ) -> Option<Vec<(&'j Job<'j>, io::Result<File>)>> {
     let end = |from: usize| {
-        let left = &jobs[from..];
-        let is_long = left.first()?.found.size >= LONG_BYTES;
-        Some(from + if is_long { 1 } else { (left.len() / limits.parts).clamp(1, limits.taken) })
+        let (left, mut bytes) = (&jobs[from..], 0);
+        let most = (left.len() / limits.parts).clamp(1, limits.taken);
+        let fits = |job: &&Job<'_>| {
+            let is_little = bytes < LONG_BYTES;
+            bytes += job.found.size;
+            is_little
+        };
+        let count = left.iter().take(most).take_while(fits).count();
+        (count > 0).then_some(from + count)
     };
     let from = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end).ok()?;
     let taken = &jobs[from..end(from)?];
@@ -116,6 +122,7 @@ impl<'j> Group<'j> {
         Group { done, begun, bytes: 0, open: Vec::with_capacity(room.min(limits.open)) }
     }
 
+    /// Adds a transcript. One that nobody writes to any more is archived later, with others.
     pub(super) fn add(
         &mut self,
         job: &'j Job<'j>,
@@ -124,9 +131,15 @@ impl<'j> Group<'j> {
         setup: &Setup<'_>,
     ) {
         self.bytes += job.found.size;
-        let result = result.map(|(done, open, begun)| {
+        let result = result.map(|(mut done, open, begun)| {
             self.begun.push(begun);
-            self.open.push((self.done.len(), open));
+            if let Some(archive) = setup.archive {
+                if job.before.is_none() && archive.is_cold(job.found) {
+                    self.open.push((self.done.len(), open));
+                } else {
+                    done.archived = Some(job.keep(archive, &open));
+                }
+            }
             done
         });
         self.done.push((job, result));
@@ -137,10 +150,9 @@ impl<'j> Group<'j> {
 
     /// Archives what is open, and closes it.
     fn archive(&mut self, setup: &Setup<'_>) {
-        let Some(archive) = setup.archive else { return self.open.clear() };
         for (at, open) in self.open.drain(..) {
             if let (job, Ok(done)) = &mut self.done[at] {
-                done.archived = Some(job.keep(archive, &open));
+                done.archived = setup.archive.map(|archive| job.keep(archive, &open));
             }
         }
     }
@@ -287,10 +299,12 @@ mod tests {
         let rest = (0..100).filter(|n| *n != 3 && *n != 90);
         assert_eq!(order, [90, 3].into_iter().chain(rest).collect::<Vec<_>>());
         assert_eq!(taken(&[], 2), (vec![], vec![]));
+        // Nor is much taken at a time where many are nearly long.
+        assert_eq!(taken(&[LONG_BYTES - 1; 100], 2).0[..3], [2, 2, 2]);
     }
 
     #[test]
-    fn however_many_readers_there_are_few_files_are_open() {
+    fn many_readers_have_few_files_open_each() {
         for readers in 1..=OPEN_FILES {
             let Limits { taken, open, .. } = Limits::of(readers);
             assert!(taken > 0 && open > 0 && readers * (taken + open) <= 2 * OPEN_FILES, "{readers}");

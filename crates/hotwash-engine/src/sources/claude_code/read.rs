@@ -220,6 +220,7 @@ impl Transcript {
         let offset = self.offset;
         let mut ended = 0;
         let mut unfinished = Some(unfinished);
+        self.seen.reserve(USUAL_RECORDS);
         let Window { bytes, room } = window;
         let mut lines = Lines::new(bytes);
         while let Some(mut chunk) = lines.chunk(input)? {
