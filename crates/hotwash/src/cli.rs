@@ -45,7 +45,7 @@ pub(crate) struct Global {
     /// Keep no copies of transcripts (Claude Code deletes its own after a month)
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub(crate) no_archive: bool,
-    /// How many files are read at once [default: one per core]
+    /// How many files are read at once [default: one per core, up to 8]
     #[arg(long, short, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Everywhere")]
     pub(crate) jobs: Option<u16>,
     /// The rubric to grade by: v2, v1, v0 or a file [default: v2]

@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 const PROJECT_FILE: &str = ".hotwash.toml";
 /// The user's settings, in the configuration folder.
 const USER_FILE: &str = "hotwash/config.toml";
+/// How many files are read at once unless somebody asks for more. Each reader takes two to three megabytes, and all that is
+/// done by one thread, keeping and settling what was read, takes about as long as eight readers need.
+const MOST_READERS: usize = 8;
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,7 +230,7 @@ pub(crate) fn resolve(
     let number = |text: &str| text.parse().ok().filter(|jobs| *jobs > 0);
 
     let data = env.xdg(env::XDG_DATA_HOME, ".local/share").unwrap_or_else(|| env.folder.clone());
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let readers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_READERS);
     let usual_folders = || {
         let newer = env.xdg(env::XDG_CONFIG_HOME, ".config").map(|folder| folder.join("claude"));
         [Some(expand("~/.claude")), newer.filter(|folder| folder.is_dir())].into_iter().flatten().collect()
@@ -235,7 +238,7 @@ pub(crate) fn resolve(
     let mut settings = Settings {
         store: layers.pick("store", store, &[env::STORE], path, || data.join("hotwash/hotwash.db"))?,
         archive: layers.pick("archive", no_archive.then_some(false), &[], yes_or_no, || true)?,
-        jobs: layers.pick("jobs", jobs.map(usize::from), &[env::JOBS], number, || cores)?,
+        jobs: layers.pick("jobs", jobs.map(usize::from), &[env::JOBS], number, || readers)?,
         rubric: layers.pick("rubric", rubric, &[env::RUBRIC], text, || "v2".into())?,
         judge: layers.pick(
             "judge",
