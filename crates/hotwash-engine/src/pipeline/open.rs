@@ -6,10 +6,11 @@ use crate::sources::claude_code::discover::words;
 use crate::sources::claude_code::read::{self, Window};
 use crate::stores::{FileState, Form, Store, StoreError, StoredPart, transcript_numbers};
 use hotwash_core::sessions::{Event, EventId, Origin};
-use rustix::fs::OFlags;
+use rustix::fs::{Advice, OFlags};
+use rustix::io::{Errno, ReadWriteFlags};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -142,6 +143,18 @@ pub(super) fn open_to_look(path: &Path) -> io::Result<File> {
     let quietly = File::options().read(true).custom_flags(OFlags::NOATIME.bits() as i32).open(path);
     // Only the owner of a file may ask for that.
     quietly.or_else(|_| File::open(path))
+}
+
+/// Whether reading a file from a place on would wait for the disk. That of a file system that cannot tell is taken to be no.
+pub(super) fn would_wait(file: &File, offset: u64) -> bool {
+    let mut byte = [0];
+    rustix::io::preadv2(file, &mut [IoSliceMut::new(&mut byte)], offset, ReadWriteFlags::NOWAIT) == Err(Errno::AGAIN)
+}
+
+/// Has the system fetch a file from the disk, from a place on, while others are read. What cannot be fetched now is when it is
+/// read.
+pub(super) fn fetch(file: &File, offset: u64) {
+    let _ = rustix::fs::fadvise(file, offset, None, Advice::WillNeed);
 }
 
 /// Whether what was read before still stands at the beginning of a file.
