@@ -336,7 +336,9 @@ mod tests {
         let opened: Vec<_> = jobs.iter().map(|job| (job, open_to_look(&job.found.path))).collect();
         for (_, file) in &opened {
             // Also if nobody had to wait for the disk.
-            file.iter().for_each(|file| fetch(file, 0));
+            if let Ok(file) = file {
+                fetch(file, 0);
+            }
         }
         fetch_ahead(&opened);
         fetch_ahead(&opened[..1]);
