@@ -27,11 +27,6 @@ mod window;
 use clap::Parser as _;
 use std::process::ExitCode;
 
-/// Sessions come and go by the thousand, each with hundreds of small things, made by one thread and mostly freed by
-/// another. The system's allocator takes a tenth of the first run for that.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let started = std::time::Instant::now();
     let cli = cli::Cli::parse();
