@@ -47,6 +47,7 @@ pub mod outcomes;
 pub mod prices;
 pub mod prompts;
 pub mod quotes;
+pub mod records;
 pub mod redaction;
 pub mod rework;
 pub mod rubric;

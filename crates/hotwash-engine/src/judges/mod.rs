@@ -23,6 +23,8 @@ mod suite;
 #[cfg(test)]
 mod testing;
 
+pub use hotwash_core::records::Stop;
+
 pub use crate::net::{CallError as JudgeError, Clock, Failing, Key, SystemClock, World};
 
 use crate::net::{egress, http, retry};
@@ -95,30 +97,4 @@ pub struct Reply {
     pub batch: bool,
     /// How many requests were made, failed ones included.
     pub requests: u32,
-}
-
-/// Why an answer ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// It was done.
-    End,
-    /// It had no more room.
-    MaxTokens,
-    /// The model refused.
-    Refusal,
-}
-
-impl Stop {
-    /// As it is stored.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stop::End => "end",
-            Stop::MaxTokens => "max_tokens",
-            Stop::Refusal => "refusal",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Stop {
-        [Stop::MaxTokens, Stop::Refusal].into_iter().find(|stop| stop.name() == name).unwrap_or(Stop::End)
-    }
 }

@@ -7,6 +7,7 @@ use super::record::{self, Memory, Record};
 use crate::sources::json::{Cursor, Malformed};
 use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
+pub use hotwash_core::records::Reading;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Day, Event, EventId, Key, Origin, Pieces, Timestamp, copies};
 use serde::{Deserialize, Serialize};
@@ -30,48 +31,6 @@ impl Window {
     /// The end of the transcript that was read last, as far as it is still there; nothing unless it ended in a newline.
     pub fn end(&self) -> &[u8] {
         self.bytes.end()
-    }
-}
-
-/// What reading itself has to say about a transcript.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
-    /// Lines that are not blank.
-    pub lines: u64,
-    /// Lines that could not be decoded to their end, or hold something that is no object.
-    pub malformed_lines: u64,
-    /// Lines that hold several objects without a newline between them.
-    pub glued_lines: u64,
-    /// Objects that stood in the transcript before.
-    pub duplicate_lines: u64,
-    /// Lines over the limit, passed over.
-    pub oversized_lines: u64,
-}
-
-impl Reading {
-    /// A line over the limit.
-    const OVERSIZED: Reading =
-        Reading { lines: 1, malformed_lines: 0, glued_lines: 0, duplicate_lines: 0, oversized_lines: 1 };
-
-    /// Adds another's counts.
-    pub fn add(&mut self, other: &Reading) {
-        self.each(other, |mine, others| *mine += others);
-    }
-
-    /// What came after an earlier reading of the same transcript.
-    #[must_use]
-    pub fn since(mut self, earlier: &Reading) -> Reading {
-        self.each(earlier, |mine, others| *mine -= others);
-        self
-    }
-
-    fn each(&mut self, other: &Reading, change: impl Fn(&mut u64, u64)) {
-        let Reading { lines, malformed_lines, glued_lines, duplicate_lines, oversized_lines } = other;
-        change(&mut self.lines, *lines);
-        change(&mut self.malformed_lines, *malformed_lines);
-        change(&mut self.glued_lines, *glued_lines);
-        change(&mut self.duplicate_lines, *duplicate_lines);
-        change(&mut self.oversized_lines, *oversized_lines);
     }
 }
 

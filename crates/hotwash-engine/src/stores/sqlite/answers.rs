@@ -239,10 +239,3 @@ impl Store {
         })
     }
 }
-
-impl Judgement {
-    /// Whether it is of a session as it is now.
-    pub fn is_of(&self, from: Option<Timestamp>, to: Option<Timestamp>) -> bool {
-        (self.from, self.to) == (from, to)
-    }
-}

@@ -1,32 +1,13 @@
 //! Files: what is known of each, so that an unchanged one costs a look at its metadata.
 
 use super::{Result, Store};
-use crate::sources::claude_code::read::Reading;
-use crate::stores::{FileState, Holder, Holding, Role};
+use crate::stores::{Became, FileState, Holder, Holding, Reading, Role, Stamp};
 use hotwash_core::sessions::{Key, Piece};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 const SELECT_FILE: &str = "SELECT path, inode, size, mtime_ns, offset, tail, decoder, version FROM files";
-
-/// What became of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Became {
-    /// What it turned out to be.
-    pub role: Role,
-    /// How many sessions begin in it.
-    pub sessions: u64,
-    /// What reading had to say; nothing where all was sound.
-    pub reading: Reading,
-}
-
-impl Default for Became {
-    /// As nearly all are.
-    fn default() -> Self {
-        Became { role: Role::Main, sessions: 1, reading: Reading::default() }
-    }
-}
 
 impl Store {
     /// Shows each file that was read so far: its path, its state if that is asked for, and its role.
@@ -167,19 +148,6 @@ impl Store {
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         })
     }
-}
-
-/// By which a file that has not changed is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// The file's number in its file system.
-    pub inode: u64,
-    /// Its size.
-    pub size: u64,
-    /// When it was last written.
-    pub mtime_ns: i64,
-    /// The decoder that read it.
-    pub decoder: u32,
 }
 
 fn file(row: &Row<'_>) -> rusqlite::Result<FileState> {

@@ -20,7 +20,6 @@ mod topics;
 
 pub use disk::Disk;
 pub use error::StoreError;
-pub use files::{Became, Stamp};
 pub use put::Put;
 pub use rows::{JoinedRows, Rows, SessionRows};
 
