@@ -44,6 +44,7 @@ mod filter;
 pub mod hash;
 pub mod json;
 pub mod outcomes;
+pub mod ports;
 pub mod prices;
 pub mod prompts;
 pub mod quotes;

@@ -2,7 +2,6 @@
 //! clock that tests make up, and a log of what leaves.
 
 pub mod egress;
-mod error;
 pub mod http;
 mod names;
 pub mod retry;
@@ -10,5 +9,5 @@ pub mod retry;
 pub(crate) mod testing;
 mod world;
 
-pub use error::{CallError, Failing};
+pub use hotwash_core::ports::call::{CallError, Failing};
 pub use world::{Clock, Key, SystemClock, World};

@@ -1,4 +1,4 @@
-//! Why a request came to nothing, told apart by what one may do about it.
+//! Why a call to the outside failed, told apart by what the caller may do about it.
 
 /// Why there is no answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,27 +15,27 @@ pub struct CallError {
 /// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
-    /// The key is missing or wrong, or may not do this: no other request will fare better.
+    /// The key is missing or wrong, or may not do this. Every other request would fail too.
     Denied,
-    /// The account is out of money or quota: no other request will fare better.
+    /// The account is out of money or quota. Every other request would fail too.
     Exhausted,
-    /// The endpoint, or what was asked for, is not there: no other request will fare better.
+    /// The endpoint, or what was asked for, does not exist. Every other request would fail too.
     NotThere,
     /// Too many requests, also after waiting.
     RateLimited,
-    /// The service is overloaded or failed, also after trying again.
+    /// The service is overloaded or failed, also after retries.
     Unavailable,
     /// No answer in time.
     TimedOut,
-    /// Nobody was reached: nothing was asked.
+    /// No connection: nothing was asked.
     Unreachable,
-    /// The connection broke off: what was asked may have been heard.
+    /// The connection broke off: the request may have been received.
     Broken,
     /// The request was too large.
     TooLarge,
     /// The request was refused as wrong.
     Rejected,
-    /// An answer came that is not one: not the protocol, not readable.
+    /// The answer does not follow the protocol, or cannot be read.
     Garbled,
     /// It was not answered in time and must be asked again: an expired or cancelled batch.
     Expired,
@@ -45,13 +45,13 @@ pub enum Failing {
 
 impl CallError {
     /// A failure before anything was asked.
-    pub(crate) fn before(kind: Failing, message: impl Into<String>) -> CallError {
+    pub fn before(kind: Failing, message: impl Into<String>) -> CallError {
         CallError { kind, message: message.into(), requests: 0 }
     }
 }
 
 impl Failing {
-    /// No other request will fare better: the run stops.
+    /// Every other request would fail too: the run stops.
     pub fn is_for_all(self) -> bool {
         matches!(self, Failing::Denied | Failing::Exhausted | Failing::NotThere)
     }
