@@ -55,6 +55,7 @@ pub mod rubric;
 pub mod scores;
 pub mod sessions;
 pub mod shell;
+pub mod stats;
 pub mod text;
 pub mod verdicts;
 mod words;

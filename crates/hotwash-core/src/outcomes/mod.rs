@@ -16,7 +16,6 @@ mod prism_rules;
 mod standing;
 pub mod substance;
 pub mod summary;
-pub mod wilson;
 
 pub use booleans::{Booleans, Held, Letter};
 pub use decide::offline;

@@ -4,8 +4,9 @@
 //! `100 × crushed / (substance AND judge_status ok)`. Sessions without substance or goal are on neither side, and so are
 //! the undecided ones, which is why the bounds are told that the score would have if all of them had failed, or crushed.
 
-use super::{Evidence, Goal, Intent, JudgeStatus, Lack, Ruling, wilson};
+use super::{Evidence, Goal, Intent, JudgeStatus, Lack, Ruling};
 use crate::sessions::Timestamp;
+use crate::stats;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -166,7 +167,7 @@ impl Tally {
         let mut prism = self.prism;
         let (crushed, decided, undecided) = (prism.crushed, prism.decided, prism.undecided);
         let percent = |part: u64, whole: u64| (whole > 0).then(|| 100.0 * part as f64 / whole as f64);
-        let interval = |part| wilson::interval(part, decided).map(|(low, high)| (100.0 * low, 100.0 * high));
+        let interval = |part| stats::wilson(part, decided).ok().map(|share| (100.0 * share.low, 100.0 * share.high));
         prism.score = percent(crushed, decided);
         prism.interval = interval(crushed);
         let all = decided + undecided;

@@ -1,6 +1,6 @@
 use super::{Goal, Intent, JudgeStatus, Lack, Outcome, outcome};
+use crate::outcomes::Evidence;
 use crate::outcomes::prism::{Prism, PrismInput, iso_week, provisional};
-use crate::outcomes::{Evidence, wilson};
 use crate::sessions::Timestamp;
 use proptest::prelude::*;
 
@@ -116,21 +116,6 @@ fn a_session_is_provisional_for_fourteen_days() {
     let day = 24 * 60 * 60 * 1000;
     assert!(provisional(Timestamp(0), Timestamp(14 * day - 1)));
     assert!(!provisional(Timestamp(0), Timestamp(14 * day)));
-}
-
-#[test]
-fn wilsons_interval_has_the_golden_values() {
-    for (part, whole, (low, high)) in [
-        (0, 10, (0.0, 0.277_532_799_863)),
-        (10, 10, (0.722_467_200_137, 1.0)),
-        (17, 20, (0.639_581_135_259, 0.947_631_254_104)),
-        (1, 1, (0.206_549_314_377, 1.0)),
-        (84, 200, (0.353_735_991_616, 0.489_279_260_604)),
-    ] {
-        let (found_low, found_high) = wilson::interval(part, whole).unwrap();
-        assert!((found_low - low).abs() < 1e-9 && (found_high - high).abs() < 1e-9, "{part} of {whole}");
-    }
-    assert_eq!(wilson::interval(0, 0), None);
 }
 
 fn any_session() -> impl Strategy<Value = (Outcome, bool, bool)> {
