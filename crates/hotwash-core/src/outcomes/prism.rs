@@ -10,6 +10,8 @@ use crate::stats;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// With fewer decided sessions there are counts and no percentage: one would say more than is known.
+pub const FEWEST: u64 = 8;
 /// Later sessions can take a crush away for so many days.
 pub const REWORK_DAYS: i64 = 14;
 
@@ -45,7 +47,7 @@ pub struct Prism {
     pub crushed: u64,
     /// Sessions with substance and a verdict.
     pub decided: u64,
-    /// `100 × crushed / decided`; nothing where nothing was decided.
+    /// `100 × crushed / decided`; nothing where fewer than [`FEWEST`] were decided, as with the next two.
     pub score: Option<f64>,
     /// Its 95% interval.
     pub interval: Option<(f64, f64)>,
@@ -80,7 +82,7 @@ pub struct Prism {
 pub struct Explicit {
     /// Sessions that crushed their goal on explicit evidence.
     pub crushed: u64,
-    /// `100 × crushed / decided`.
+    /// `100 × crushed / decided`; nothing where fewer than [`FEWEST`] were decided.
     pub score: Option<f64>,
     /// Its 95% interval.
     pub interval: Option<(f64, f64)>,
@@ -166,14 +168,17 @@ impl Tally {
     pub fn prism(self) -> Prism {
         let mut prism = self.prism;
         let (crushed, decided, undecided) = (prism.crushed, prism.decided, prism.undecided);
-        let percent = |part: u64, whole: u64| (whole > 0).then(|| 100.0 * part as f64 / whole as f64);
-        let interval = |part| stats::wilson(part, decided).ok().map(|share| (100.0 * share.low, 100.0 * share.high));
-        prism.score = percent(crushed, decided);
-        prism.interval = interval(crushed);
-        let all = decided + undecided;
-        prism.bounds = percent(crushed, all).zip(percent(crushed + undecided, all));
-        prism.explicit.score = percent(prism.explicit.crushed, decided);
-        prism.explicit.interval = interval(prism.explicit.crushed);
+        if decided >= FEWEST {
+            let percent = |part: u64, whole: u64| Some(100.0 * part as f64 / whole as f64);
+            let interval =
+                |part| stats::wilson(part, decided).ok().map(|share| (100.0 * share.low, 100.0 * share.high));
+            let all = decided + undecided;
+            prism.score = percent(crushed, decided);
+            prism.interval = interval(crushed);
+            prism.bounds = percent(crushed, all).zip(percent(crushed + undecided, all));
+            prism.explicit.score = percent(prism.explicit.crushed, decided);
+            prism.explicit.interval = interval(prism.explicit.crushed);
+        }
         let moves = self.moves.into_iter();
         prism.moves = moves
             .map(|((intent, lack), count)| Move { count, intent, lack, text: in_words(count, intent, lack) })

@@ -6,11 +6,11 @@ use crate::errors::{Exit, Failure};
 use crate::repositories::Repositories;
 use crate::run::{Input, Run};
 use crate::screen::numbers::count;
-use crate::screen::text::{fit, left, line, right, width, wrap};
+use crate::screen::text::{broken, fit, left, line, right, width, wrap};
 use crate::screen::{self, Screen, stdout};
 use crate::shapes;
 use crate::window::Window;
-use hotwash_core::outcomes::prism::{Prism, PrismInput, iso_week, provisional};
+use hotwash_core::outcomes::prism::{FEWEST, Prism, PrismInput, iso_week, provisional};
 use hotwash_core::outcomes::{self, Goal};
 use hotwash_core::rework::repository;
 use hotwash_core::scores::offline;
@@ -22,8 +22,8 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// With fewer decided sessions a headline would say more than is known.
-pub(super) const FEWEST: u64 = 8;
+/// What the score is called on screens.
+pub(super) const NAME: &str = "GOALS REACHED (PRISM)";
 /// How many things that would move the score are listed.
 const MOVES: usize = 6;
 
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     }
     let mut out = String::new();
     let example = if run.example { ", the made-up example week" } else { "" };
-    let head = format!("PRISM     {}{example}", window.words);
+    let head = format!("{NAME}   {}{example}", window.words);
     let _ = writeln!(out, "{}\n", screen.style.heading(&fit(&head, screen.width)));
     whole(&all, screen, &mut out);
     if let Some((by, groups)) = &groups {
@@ -131,20 +131,32 @@ fn agent(path: &str) -> String {
     }
 }
 
-/// "58 [47-68]", or a dash where nothing was decided.
+/// "58 [47-68]"; "5 of 7" where too few were decided for a percentage.
 pub(super) fn score(prism: &Prism) -> String {
-    ranged(prism.score, prism.interval)
+    ranged(prism.score, prism.interval).unwrap_or_else(|| reached(prism).unwrap_or_else(|| "none decided".into()))
 }
 
-fn ranged(score: Option<f64>, interval: Option<(f64, f64)>) -> String {
-    match score.zip(interval) {
-        Some((score, (low, high))) => format!("{score:.0} [{low:.0}-{high:.0}]"),
-        None => "-".into(),
-    }
+/// "5 of 7": how many of the decided ones reached their goal.
+fn reached(prism: &Prism) -> Option<String> {
+    (prism.decided > 0).then(|| format!("{} of {}", prism.crushed, prism.decided))
 }
 
-/// "61 of 95 decided offline; a model judge decides the rest", or how many a model has judged.
+fn ranged(score: Option<f64>, interval: Option<(f64, f64)>) -> Option<String> {
+    let (score, (low, high)) = score.zip(interval)?;
+    Some(format!("{score:.0} [{low:.0}-{high:.0}]"))
+}
+
+/// "61 of 95 decided offline; a model judge decides the rest", or how many a model has judged; what is missing where too few
+/// were decided. What follows the semicolon can be left out.
 pub(super) fn share(prism: &Prism) -> String {
+    if prism.decided < FEWEST {
+        let undecided = match prism.undecided {
+            0 => String::new(),
+            n if prism.by_model == 0 => format!("; {n} undecided offline"),
+            n => format!("; {n} undecided"),
+        };
+        return format!("a score needs {FEWEST} decided sessions{undecided}");
+    }
     let goals = prism.decided + prism.undecided;
     let how = match (prism.by_model, prism.undecided) {
         (0, 0) => " offline".to_owned(),
@@ -155,25 +167,31 @@ pub(super) fn share(prism: &Prism) -> String {
     format!("{} of {goals} decided{how}", prism.decided)
 }
 
+/// The score and [`share`] on one line, as much of it as fits.
+pub(super) fn headline(head: &str, share: &str, screen: &Screen) -> String {
+    let room = screen.width.saturating_sub(width(head) + 2);
+    let short = share.split_once(';').map_or(share, |(first, _)| first);
+    fit(if width(share) <= room { share } else { short }, room)
+}
+
 fn whole(prism: &Prism, screen: &Screen, out: &mut String) {
     let style = screen.style;
-    let head = format!("{}  {}", style.strong(&score(prism)), share(prism));
-    let _ = writeln!(out, "{head}");
+    let head = score(prism);
+    let _ = writeln!(out, "{}  {}", style.strong(&head), headline(&head, &share(prism), screen));
     let mut said = |name: &str, text: String| {
         for (at, text) in wrap(&text, screen.width.saturating_sub(12)).iter().enumerate() {
             let name = if at == 0 { name } else { "" };
             let _ = writeln!(out, "  {}{text}", style.quiet(&left(name, 10)));
         }
     };
-    said("crushed", format!("{} of {} decided sessions reached their goal and kept it", prism.crushed, prism.decided));
+    said("reached", format!("{} of {} decided sessions reached their goal and kept it", prism.crushed, prism.decided));
     if let Some((low, high)) = prism.bounds {
-        said("bounds", format!("{low:.0} if every undecided one had failed, {high:.0} if every one had crushed"));
+        said("bounds", format!("{low:.0} if every undecided one had failed, {high:.0} if every one had reached it"));
     }
     let explicit = &prism.explicit;
-    said(
-        "explicit",
-        format!("{} with silent completions counted as not complete", ranged(explicit.score, explicit.interval)),
-    );
+    let kept = ranged(explicit.score, explicit.interval);
+    let kept = kept.unwrap_or_else(|| format!("{} of {}", explicit.crushed, prism.decided));
+    said("explicit", format!("{kept} with silent completions counted as not complete"));
     if prism.reworked > 0 {
         said("rework", format!("{} reached the goal and were taken back later", count(prism.reworked, "session")));
     }
@@ -201,38 +219,61 @@ fn whole(prism: &Prism, screen: &Screen, out: &mut String) {
 }
 
 fn table(by: By, groups: &BTreeMap<String, Prism>, screen: &Screen, out: &mut String) {
-    let shown = |key: &str| match by {
-        By::Intent => key.replace('_', " "),
-        _ => line(key),
+    let mut rows: Vec<(String, &Prism)> = match by {
+        By::Project => distinct_ends(groups.keys()).into_iter().zip(groups.values()).collect(),
+        By::Intent => groups.iter().map(|(key, prism)| (key.replace('_', " "), prism)).collect(),
+        _ => groups.iter().map(|(key, prism)| (line(key), prism)).collect(),
     };
-    let room = screen.width.saturating_sub(52);
-    let wide = groups.keys().map(|key| width(&shown(key))).max().unwrap_or(0).clamp(8, room.max(8));
-    let head = format!(
-        "{} {} {} {} {} {}",
-        left(by.name(), wide + 1),
-        left("PRISM", 12),
-        right("crushed", 7),
-        right("decided", 8),
-        right("undecided", 10),
-        right("sessions", 9)
-    );
-    let _ = writeln!(out, "\n{}", screen.style.heading(&head));
-    let mut rows: Vec<(&String, &Prism)> = groups.iter().collect();
     if by != By::Week {
         rows.sort_by_key(|(_, prism)| std::cmp::Reverse(prism.sessions));
     }
-    for (key, prism) in rows {
+    let room = screen.width.saturating_sub(44).max(8);
+    let wide = rows.iter().map(|(name, _)| width(name)).filter(|wide| *wide <= room).max().unwrap_or(0).max(8);
+    let head = format!(
+        "{} {}  {} {} {}",
+        left(by.name(), wide + 1),
+        right("reached", 9),
+        left("PRISM", 12),
+        right("undecided", 9),
+        right("sessions", 8)
+    );
+    let _ = writeln!(out, "\n{}", screen.style.heading(&head));
+    for (name, prism) in rows {
+        // A name is never cut, because two could look the same then.
+        let mut name = name;
+        if width(&name) > wide {
+            for part in broken(&name, screen.width.saturating_sub(1)) {
+                let _ = writeln!(out, " {part}");
+            }
+            name.clear();
+        }
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         let _ = writeln!(
             out,
-            " {} {} {} {} {} {}",
-            left(&fit(&shown(key), wide), wide),
-            left(&score(prism), 12),
-            right(&prism.crushed.to_string(), 7),
-            right(&prism.decided.to_string(), 8),
-            right(&prism.undecided.to_string(), 10),
-            right(&prism.sessions.to_string(), 9)
+            " {} {}  {} {} {}",
+            left(&name, wide),
+            right(&or_dash(reached(prism)), 9),
+            left(&or_dash(ranged(prism.score, prism.interval)), 12),
+            right(&prism.undecided.to_string(), 9),
+            right(&prism.sessions.to_string(), 8)
         );
     }
+}
+
+/// The end of each path, long enough that no two are the same.
+fn distinct_ends<'p>(paths: impl Iterator<Item = &'p String>) -> Vec<String> {
+    let paths: Vec<String> = paths.map(|path| line(path)).collect();
+    let end = |path: &str, parts: usize| {
+        let mut cuts = path.rmatch_indices('/').map(|(at, _)| at + 1);
+        let end = cuts.nth(parts - 1).and_then(|at| path.get(at..));
+        end.filter(|end| !end.is_empty()).unwrap_or(path).to_owned()
+    };
+    let distinct = |path: &String| {
+        let most = path.matches('/').count() + 1;
+        let is_own = |parts: &usize| paths.iter().filter(|other| end(other, *parts) == end(path, *parts)).count() == 1;
+        end(path, (1..=most).find(is_own).unwrap_or(most))
+    };
+    paths.iter().map(distinct).collect()
 }
 
 fn moves(prism: &Prism, screen: &Screen, out: &mut String) {
@@ -245,5 +286,16 @@ fn moves(prism: &Prism, screen: &Screen, out: &mut String) {
     }
     if prism.moves.len() > MOVES {
         let _ = writeln!(out, " and {}; --json has all", count((prism.moves.len() - MOVES) as u64, "more kind"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn different_folders_never_look_the_same() {
+        let paths = ["/home/ada/one/api", "/home/ada/two/api", "/srv/shop", "/srv/api", "", "/"].map(str::to_owned);
+        assert_eq!(distinct_ends(paths.iter()), ["one/api", "two/api", "shop", "srv/api", "", "/"]);
     }
 }

@@ -1,6 +1,6 @@
 //! `hotwash` alone: the week on one screen, worst first.
 
-use super::prism::{FEWEST, score, share};
+use super::prism::{NAME, score, share};
 use super::{Context, project};
 use crate::cli::Select;
 use crate::counts::{Counts, is_suspected};
@@ -134,19 +134,9 @@ fn headline(prism: &Prism, screen: &Screen, lines: &mut Vec<String>) {
     if prism.decided + prism.undecided == 0 {
         return;
     }
-    let (head, rest) = if prism.decided < FEWEST {
-        let has = format!("needs {FEWEST} decided sessions, has {}", prism.decided);
-        let undecided = match prism.undecided {
-            0 => String::new(),
-            n if prism.by_model == 0 => format!("; {n} more are undecided offline"),
-            n => format!("; {n} more are undecided"),
-        };
-        ("PRISM".to_owned(), format!("{has}{undecided}"))
-    } else {
-        (format!("PRISM  {}", score(prism)), share(prism))
-    };
-    let room = screen.width.saturating_sub(width(&head) + 2);
-    lines.push(format!("{}  {}", screen.style.heading(&head), fit(&rest, room)));
+    let head = format!("{NAME}  {}", score(prism));
+    let rest = super::prism::headline(&head, &share(prism), screen);
+    lines.push(format!("{}  {rest}", screen.style.heading(&head)));
     let moves: Vec<&str> = prism.moves.iter().map(|a_move| a_move.text.as_str()).collect();
     if let Some(first) = moves.first() {
         // As many as stand there whole.

@@ -118,7 +118,22 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The same, with the lines after the first one indented.
+/// Breaks text into lines of at most `columns`, also within words.
+pub(crate) fn broken(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for character in text.chars() {
+        if let Some(last) = lines.last_mut() {
+            if last.is_empty() || last.width() + character.width().unwrap_or(0) <= columns {
+                last.push(character);
+            } else {
+                lines.push(character.into());
+            }
+        }
+    }
+    lines
+}
+
+/// [`wrap`], with the lines after the first one indented.
 pub(crate) fn wrap_indented(text: &str, columns: usize, indent: usize) -> String {
     wrap(text, columns.saturating_sub(indent)).join(&format!("\n{}", " ".repeat(indent)))
 }
@@ -148,5 +163,6 @@ mod tests {
         assert_eq!(wrap("", 8), [""]);
         assert_eq!(wrap("修复登录页面", 8), ["修复登录", "页面"]);
         assert_eq!(wrap("see /a/long/path there", 8), ["see", "/a/long/path", "there"]);
+        assert_eq!(broken("/a/long/path", 8), ["/a/long/", "path"]);
     }
 }

@@ -1,6 +1,6 @@
 use super::{Goal, Intent, JudgeStatus, Lack, Outcome, outcome};
 use crate::outcomes::Evidence;
-use crate::outcomes::prism::{Prism, PrismInput, iso_week, provisional};
+use crate::outcomes::prism::{FEWEST, Prism, PrismInput, iso_week, provisional};
 use crate::sessions::Timestamp;
 use proptest::prelude::*;
 
@@ -47,26 +47,35 @@ fn the_denominator_counts_substance_with_a_verdict_only() {
     let mut inputs: Vec<PrismInput> = sessions.iter().map(input).collect();
     inputs[2].rework = true;
     inputs[1].provisional = true;
+    let failed = input(&sessions[1]);
+    inputs.extend([failed; 6]);
     let prism = Prism::of(inputs);
-    assert_eq!((prism.crushed, prism.decided, prism.sessions), (1, 3, 8));
+    assert_eq!((prism.crushed, prism.decided, prism.sessions), (1, 9, 14));
     assert_eq!((prism.undecided, prism.no_goal, prism.judge_failed, prism.skipped), (1, 1, 1, 1));
     assert_eq!((prism.without_substance, prism.reworked, prism.provisional), (1, 1, 1));
-    assert!((prism.score.unwrap() - 100.0 / 3.0).abs() < 1e-9);
-    assert_eq!(prism.bounds, Some((25.0, 50.0)));
+    assert!((prism.score.unwrap() - 100.0 / 9.0).abs() < 1e-9);
+    assert_eq!(prism.bounds, Some((10.0, 20.0)));
 }
 
 #[test]
 fn silent_completions_are_shown_apart_over_the_same_denominator() {
     let sessions = [crushed(), session(JudgeStatus::Ok, Goal::Complete, Evidence::Silent, 3)];
-    let prism = Prism::of(sessions.iter().map(input));
+    let prism = Prism::of(sessions.iter().cycle().take(10).map(input));
     assert_eq!((prism.score, prism.explicit.score), (Some(100.0), Some(50.0)));
 }
 
 #[test]
-fn nothing_decided_is_no_score_and_not_zero() {
+fn few_decided_sessions_are_counts_and_no_percentage() {
+    let silent = session(JudgeStatus::Ok, Goal::Complete, Evidence::Silent, 3);
     let undecided = session(JudgeStatus::Undecided, Goal::Undecided, Evidence::Silent, 3);
-    let prism = Prism::of([input(&undecided)]);
-    assert_eq!((prism.score, prism.interval, prism.bounds), (None, None, Some((0.0, 100.0))));
+    let of = |decided: u64| Prism::of((0..decided).map(|_| input(&silent)).chain([input(&undecided)]));
+    let few = of(FEWEST - 1);
+    assert_eq!((few.crushed, few.decided, few.undecided), (FEWEST - 1, FEWEST - 1, 1));
+    assert_eq!((few.score, few.interval, few.bounds), (None, None, None));
+    assert_eq!((few.explicit.crushed, few.explicit.score, few.explicit.interval), (0, None, None));
+    let enough = of(FEWEST);
+    assert_eq!((enough.score, enough.explicit.score), (Some(100.0), Some(0.0)));
+    assert!(enough.interval.is_some() && enough.bounds.is_some() && enough.explicit.interval.is_some());
     assert_eq!(Prism::of([]), Prism::default());
 }
 
@@ -92,8 +101,10 @@ fn what_would_move_it_is_ranked_by_count() {
 #[test]
 fn groups_are_scored_by_their_key() {
     let (good, bad) = (crushed(), session(JudgeStatus::Ok, Goal::Failed, Evidence::Explicit, 3));
-    let groups = Prism::by([("a", input(&good)), ("b", input(&bad)), ("a", input(&good))]);
-    assert_eq!((groups["a"].score, groups["b"].score), (Some(100.0), Some(0.0)));
+    let (a, b) = ([("a", input(&good)); 9], [("b", input(&bad)); 8]);
+    let groups = Prism::by(a.into_iter().chain(b).chain([("c", input(&good))]));
+    let scores = ["a", "b", "c"].map(|key| groups[key].score);
+    assert_eq!(scores, [Some(100.0), Some(0.0), None]);
 }
 
 #[test]
