@@ -141,14 +141,19 @@ pub(crate) fn exit(report: &Report) -> Exit {
 
 /// What became of a push, in words.
 pub(crate) fn told(report: &Report, opted_out: u64, screen: &Screen) -> String {
-    let Report { sessions, wanted, unchanged, written, newer_there, removed, to_write, to_remove, .. } = report;
+    let Report { sessions, wanted, unchanged, written, newer_there, to_write, to_remove, .. } = report;
     let (scores, sessions) = (count(*wanted, "score"), count(*sessions, "session"));
     let same = grouped(*unchanged);
     let mut line = match to_write.len() as u64 {
         0 => format!("Langfuse: {scores} of {sessions}: {} written, {same} unchanged", grouped(*written)),
         n => format!("Langfuse: {scores} of {sessions}: {} would be written, {same} unchanged", grouped(n)),
     };
-    for (n, what) in [(*newer_there, "newer there"), (*removed, "deleted"), (*to_remove, "would be deleted")] {
+    for (n, what) in [
+        (*newer_there, "newer there"),
+        (report.deletions_queued, "deletions queued"),
+        (report.deletions_pending, "deletions not carried out yet"),
+        (*to_remove, "would be deleted"),
+    ] {
         if n > 0 {
             line = format!("{line}, {} {what}", grouped(n));
         }
@@ -241,7 +246,8 @@ pub(crate) fn shape(report: &Report, opted_out: u64) -> Value {
         "unchanged": report.unchanged,
         "written": report.written,
         "newer_there": report.newer_there,
-        "removed": report.removed,
+        "deletions_queued": report.deletions_queued,
+        "deletions_pending": report.deletions_pending,
         "would_write": report.to_write.iter().map(draft).collect::<Vec<_>>(),
         "would_remove": report.to_remove,
         "refused": lost(&report.refused),

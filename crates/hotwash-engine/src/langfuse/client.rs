@@ -1,7 +1,7 @@
 //! The client: which server it is, one request at a time, and pages.
 
 use super::LangfuseError;
-use super::errors::LANGFUSE;
+use super::errors::{HOST, LANGFUSE};
 use super::wire::{Kind, Query, Row, basic};
 use crate::net::http::{Answered, Failed, Headers, Method, Network, Request, Server};
 use crate::net::retry::{Retries, Setback, Tries};
@@ -105,6 +105,13 @@ struct Meta {
     total_pages: Option<u64>,
 }
 
+const ADDRESS: &str = "is this the address of Langfuse?";
+
+/// Whether an answer may be the beginning of one of this API's.
+fn is_cut(body: &[u8]) -> bool {
+    body.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_err()
+}
+
 /// How a list is gone through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paging {
@@ -165,7 +172,11 @@ impl Client {
     }
 
     fn find_out(&mut self) -> Result<(), LangfuseError> {
-        let (health, date): (Health, _) = self.ask_dated(Method::Get, "/health", None)?;
+        let health = self.ask_dated(Method::Get, "/health", None);
+        let (health, date): (Health, _) = health.map_err(|error| match error.status {
+            Some(400..=499) if error.hint.is_none() => error.with_hint(HOST),
+            _ => error,
+        })?;
         self.answers = true;
         self.version = crate::net::http::shown(&health.version);
         if ["0", "1", "2"].contains(&self.version.split('.').next().unwrap_or_default()) {
@@ -270,6 +281,9 @@ impl Client {
                 Ok(value) => return Ok((value, answered.date)),
                 Err(error) => error,
             };
+            // An answer that is whole and not of this API will be the same next time.
+            let foreign = !self.answers && !is_cut(&answered.body);
+            let error = if foreign { error.with_hint(ADDRESS) } else { error };
             let wait = tries.next(Setback::Failed, false).filter(|_| error.hint.is_none());
             if !wait.is_some_and(|wait| self.server.world.wait(wait)) {
                 return Err(error);
@@ -282,7 +296,7 @@ impl Client {
             let page = answered.body.trim_ascii_start().starts_with(b"<");
             let what = if page { "a web page" } else { "something that is cut or not of this API" };
             let error = LangfuseError::new(Failing::Garbled, format!("{} answered with {what}", self.server.host()));
-            if page { error.with_hint("is this the address of Langfuse?") } else { error }
+            if page { error.with_hint(ADDRESS) } else { error }
         })
     }
 

@@ -64,7 +64,8 @@ impl From<Failed> for LangfuseError {
     }
 }
 
-const HOST: &str = "give the address that you open in the browser, as https://cloud.langfuse.com, without a path";
+pub(super) const HOST: &str =
+    "give the address that you open in the browser, as https://cloud.langfuse.com, without a path";
 const KEYS: &str = "check the host and both keys; keys of one region or server mean nothing to another \
                     (cloud, us.cloud, jp.cloud and hipaa.cloud.langfuse.com)";
 

@@ -18,5 +18,5 @@ pub use configs::{Category, Shape, StoredConfig, WantedConfig};
 pub use datasets::DatasetItem;
 pub use errors::LangfuseError;
 pub use reads::{ObservationQuery, TraceQuery, Window};
-pub use scores::{NewScore, Refused, ScoreValue, StoredScore, Subject};
+pub use scores::{NewScore, On, Refused, ScoreValue, StoredScore, Subject};
 pub use wire::{Row, encoded};

@@ -31,6 +31,24 @@ pub enum Subject {
     Other,
 }
 
+/// What scores are asked for by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// Sessions.
+    Sessions,
+    /// Traces, and what is in them.
+    Traces,
+}
+
+impl On {
+    fn parameter(self) -> &'static str {
+        match self {
+            On::Sessions => "sessionId",
+            On::Traces => "traceId",
+        }
+    }
+}
+
 /// A score's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScoreValue {
@@ -250,6 +268,10 @@ const IDS: usize = 200;
 /// How often events are sent again that the server failed on.
 const AGAIN: u32 = 3;
 
+/// How many sessions or traces are asked about together, and how many letters their ids may have.
+const SUBJECTS: usize = 50;
+const LETTERS: usize = 2_000;
+
 /// The ways to write scores, in the order in which they are tried.
 const INGESTION: u8 = 0;
 const ARRAYS: u8 = 1;
@@ -375,23 +397,35 @@ impl Client {
         self.scores(within(window).with("source", "API"), ("name", "name", name), each)
     }
 
-    /// Scores that programs gave to these sessions in a stretch of time.
-    pub fn scores_of_sessions(
+    /// Scores that programs gave to these sessions or traces, in a stretch of time or at any.
+    pub fn scores_on(
         &self,
-        sessions: &[&str],
-        window: Window,
+        on: On,
+        ids: &[&str],
+        window: Option<Window>,
         each: &mut dyn FnMut(StoredScore),
     ) -> Result<(), LangfuseError> {
-        let query = || within(window).with("source", "API");
-        if !self.older_scores.load(Ordering::Relaxed) {
-            let list = sessions.join(",");
-            self.scores(query(), ("sessionId", "sessionId", &list), each)?;
-            if !self.older_scores.load(Ordering::Relaxed) {
-                return Ok(());
+        let query = || window.map_or_else(Query::default, within).with("source", "API");
+        let by = on.parameter();
+        // Ids stand in a list with commas.
+        let ids: Vec<&str> = ids.iter().copied().filter(|id| !id.contains(',')).collect();
+        let mut rest = ids.as_slice();
+        while !rest.is_empty() {
+            let mut letters = 0;
+            let fits = rest.iter().take(SUBJECTS).take_while(|id| {
+                letters += id.len();
+                letters <= LETTERS
+            });
+            // The older reads take one at a time.
+            let older = self.older_scores.load(Ordering::Relaxed);
+            let (batch, after) = rest.split_at(if older { 1 } else { fits.count().max(1) });
+            let list = batch.join(",");
+            self.scores(query(), (by, by, &list), each)?;
+            if older || !self.older_scores.load(Ordering::Relaxed) {
+                rest = after;
             }
         }
-        // The older reads take one at a time.
-        sessions.iter().try_for_each(|session| self.scores(query(), ("sessionId", "sessionId", session), each))
+        Ok(())
     }
 
     /// Goes through scores; `by` is how the newer and the older reads call a parameter, and its value.

@@ -39,7 +39,7 @@ pub(crate) struct Slot {
     pub(crate) version: String,
     /// What to write; none where there is no value, and nothing should be there.
     pub(crate) draft: Option<Draft>,
-    /// It is asked for. What is not stays as it is, unless the session's scores are attached elsewhere now.
+    /// It is asked for. What is not is kept up to date where it is there, and not written where it is not.
     pub(crate) asked: bool,
 }
 
@@ -80,30 +80,34 @@ impl Place {
 
 impl Slot {
     /// The id of this score: the same on every machine and in every run.
-    pub(crate) fn id(&self, row: &Row, target: &Target, place: Place) -> String {
-        id(row, target, &self.name, &self.version, place)
+    pub(crate) fn id(&self, row: &Row, target: &Target, place: Place, generation: u32) -> String {
+        id(row, target, (&self.name, &self.version), place, generation)
     }
 }
 
-/// The id of a score.
-pub(crate) fn id(row: &Row, target: &Target, name: &str, version: &str, place: Place) -> String {
+/// The id of a score, by its name and the version of what it is scored by. An id that was deleted is never used again: the
+/// next one is of a later generation.
+pub(crate) fn id(row: &Row, target: &Target, what: (&str, &str), place: Place, generation: u32) -> String {
     match (place, &target.session) {
-        (Place::Whole | Place::WholeTrace, Some(session)) => id_of_whole(session, name, version, place),
-        _ => id_of(&row.session.id.to_string(), name, version, place),
+        (Place::Whole | Place::WholeTrace, Some(session)) => id_of_whole(session, what, place, generation),
+        _ => id_of(&row.session.id.to_string(), what, place, generation),
     }
 }
 
 /// The id of a score for all of a session of Langfuse's.
-pub(crate) fn id_of_whole(session: &str, name: &str, version: &str, place: Place) -> String {
-    id_of(&format!("whole {session}"), name, version, place)
+pub(crate) fn id_of_whole(session: &str, what: (&str, &str), place: Place, generation: u32) -> String {
+    id_of(&format!("whole {session}"), what, place, generation)
 }
 
-fn id_of(of: &str, name: &str, version: &str, place: Place) -> String {
+fn id_of(of: &str, (name, version): (&str, &str), place: Place, generation: u32) -> String {
     let attached = match place {
         Place::Whole | Place::Part => "session",
         Place::WholeTrace | Place::PartTrace => "trace",
     };
-    let parts = format!("{of}\n{name}\n{version}\n{attached}");
+    let mut parts = format!("{of}\n{name}\n{version}\n{attached}");
+    if generation > 0 {
+        let _ = write!(parts, "\n{generation}");
+    }
     format!("hw-{}", sha256(&[parts.as_bytes()]).chars().take(29).collect::<String>())
 }
 
@@ -123,8 +127,7 @@ pub(crate) fn slots(row: &Row, target: &Target, rubric: &Rubric, prism: bool, ru
         all.push(slot(&dimension.name, score.and_then(|score| of_score(score, row, target, rules))));
     }
     all.push(slot(OVERALL, overall(row, target, rules)));
-    let outcome = of_outcome(row, target, rules).into_iter();
-    all.extend(outcome.map(|slot| Slot { asked: prism, draft: slot.draft.filter(|_| prism), ..slot }));
+    all.extend(of_outcome(row, target, rules).into_iter().map(|slot| Slot { asked: prism, ..slot }));
     all
 }
 

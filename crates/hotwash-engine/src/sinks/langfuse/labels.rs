@@ -112,8 +112,7 @@ fn sessions_of(
     }
     let window = Window { from: Timestamp(window.from.0 - BEFORE_MS), to: window.to };
     for traces in traces.chunks(TRACES) {
-        let query =
-            ObservationQuery { traces, roots: true, in_a_session: true, ..ObservationQuery::new(window, "core,basic") };
+        let query = ObservationQuery { traces, in_a_session: true, ..ObservationQuery::new(window, "core,basic") };
         client.observations(&query, &mut |row| {
             if let (Some(trace), Some(session)) = (row.trace, row.session) {
                 known.insert(trace, session);

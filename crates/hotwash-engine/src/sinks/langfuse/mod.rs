@@ -1,7 +1,7 @@
 //! Grades in Langfuse, beside the traces they are about, and what people say of sessions there.
 //!
 //! `config` makes the score configs of a rubric, `target` says what of Langfuse a session is, `encode` what is written of
-//! it, `push` brings what is there in line with that: nothing twice, nothing stale, and `scored` knows what others pushed. `labels` reads what people gave,
+//! it, `plan` compares that with what is there, `push` carries it out: nothing twice, nothing stale, and `scored` knows what others pushed. `labels` reads what people gave,
 //! `dataset` keeps it as ground truth, `doctor` tries everything once.
 
 pub mod config;
@@ -9,6 +9,9 @@ pub mod dataset;
 pub mod doctor;
 pub mod encode;
 pub mod labels;
+#[cfg(test)]
+mod moving_tests;
+mod plan;
 pub mod push;
 pub mod scored;
 pub mod target;

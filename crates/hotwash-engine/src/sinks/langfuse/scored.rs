@@ -1,9 +1,9 @@
 //! What Langfuse knows to be scored, so that two machines do not score the same session twice.
 
 use super::encode::{self, OVERALL, Place};
-use super::push::moment;
+use super::plan::{moment, withdrawn};
 use super::target::Targets;
-use crate::langfuse::{Client, LangfuseError, StoredScore, Subject, Window};
+use crate::langfuse::{Client, LangfuseError, On, StoredScore, Subject, Window};
 use crate::sources::langfuse::pull::{Seen, trace_key};
 use crate::stores::Row;
 use hotwash_core::rubric::Rubric;
@@ -27,12 +27,16 @@ pub fn judged(
             let target = targets.target(row);
             let whole = [Place::Whole, Place::WholeTrace];
             for place in if target.whole { whole } else { [Place::Part, Place::PartTrace] } {
-                by_id.extend(names.iter().map(|name| (encode::id(row, &target, name, &rubric.id(), place), row)));
+                for generation in GENERATIONS {
+                    let id = |name| encode::id(row, &target, (name, &rubric.id()), place, generation);
+                    by_id.extend(names.iter().map(|name| (id(name), row)));
+                }
             }
         }
         let ids: Vec<String> = by_id.keys().cloned().collect();
         let there = client.scores_by_id(&ids)?;
-        judged.extend(there.iter().filter(|score| by_a_model(score)).filter_map(|score| {
+        let there = there.iter().filter(|score| by_a_model(score) && withdrawn(score).is_none());
+        judged.extend(there.filter_map(|score| {
             let row = by_id.get(&score.id)?;
             let at = moment(&score.metadata["session_to"]);
             (at.is_some() && at >= row.session.to).then(|| row.session.id.clone())
@@ -40,6 +44,10 @@ pub fn judged(
     }
     Ok(judged)
 }
+
+/// The generations of ids that are looked for. Of scores whose ids are later still it is not known here, and such a session
+/// is scored again.
+const GENERATIONS: [u32; 3] = [0, 1, 2];
 
 fn by_a_model(score: &StoredScore) -> bool {
     moment(&score.metadata["judged_at"]).is_some()
@@ -57,10 +65,6 @@ const BEFORE_MS: i64 = 30 * 24 * 3600 * 1000;
 /// What ends a turn may be told a little later than what happened in it.
 const LATE_MS: i64 = 60_000;
 
-/// How many sessions are asked about together, and how many letters their ids may have.
-const TOGETHER: usize = 50;
-const LETTERS: usize = 2_000;
-
 impl Scored {
     /// Reads what was scored by this rubric, of sessions in which something happened in a stretch of time. Where a model
     /// is to judge, the offline judge's scores are none. Overall scores come first, all in one list; those sessions that
@@ -76,29 +80,21 @@ impl Scored {
         let window = Window { from: Timestamp(window.from.0 - BEFORE_MS), to: window.to };
         let version = rubric.id();
         let see = |scored: &mut Scored, score: StoredScore| {
-            if score.metadata["rubric"] == version.as_str() && (by_a_model(&score) || !models) {
+            let counts = withdrawn(&score).is_none() && (by_a_model(&score) || !models);
+            if counts && score.metadata["rubric"] == version.as_str() {
                 scored.add(&score);
             }
         };
         client.scores_named(OVERALL, window, &mut |score| see(&mut scored, score))?;
-        // Ids stand in a list with commas.
         let open = seen.iter().filter(|seen| !scored.covers(seen)).map(|seen| seen.session);
-        let open: Vec<&str> = open.filter(|session| !session.contains(',')).collect();
-        let mut rest = open.as_slice();
-        while !rest.is_empty() {
-            let mut letters = 0;
-            let fits = rest.iter().take(TOGETHER).take_while(|session| {
-                letters += session.len();
-                letters <= LETTERS
-            });
-            let (batch, after) = rest.split_at(fits.count().max(1));
-            client.scores_of_sessions(batch, window, &mut |score| see(&mut scored, score))?;
-            rest = after;
-        }
+        let open: Vec<&str> = open.collect();
+        client.scores_on(On::Sessions, &open, Some(window), &mut |score| see(&mut scored, score))?;
         let open = seen.iter().filter(|seen| !scored.covers(seen)).map(|seen| seen.session);
         let on_trace = |session| {
-            let names = rubric.dimensions.iter().map(|dimension| dimension.name.as_str());
-            names.map(|name| encode::id_of_whole(session, name, &version, Place::WholeTrace)).collect::<Vec<_>>()
+            let names = rubric.dimensions.iter().map(|dimension| (dimension.name.as_str(), version.as_str()));
+            let all = names.flat_map(|what| GENERATIONS.map(|generation| (what, generation)));
+            all.map(|(what, generation)| encode::id_of_whole(session, what, Place::WholeTrace, generation))
+                .collect::<Vec<_>>()
         };
         let ids: Vec<String> = open.flat_map(on_trace).collect();
         client.scores_by_id(&ids)?.into_iter().for_each(|score| see(&mut scored, score));
@@ -124,7 +120,7 @@ impl Scored {
     /// Whether a session was scored, and nothing has happened in it since.
     pub fn covers(&self, seen: &Seen<'_>) -> bool {
         let session = self.sessions.get(&xxh3_64(seen.session.as_bytes()));
-        let traces = seen.traces.iter().filter_map(|trace| self.traces.get(trace));
+        let traces = seen.traces.keys().filter_map(|trace| self.traces.get(trace));
         let to = session.into_iter().chain(traces).max();
         to.is_some_and(|to| *to >= seen.begun && to.0 + LATE_MS >= seen.ended.0)
     }

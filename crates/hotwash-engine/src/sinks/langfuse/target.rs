@@ -120,10 +120,37 @@ const SLACK_MS: i64 = 2_000;
 const TOGETHER: usize = 50;
 const LETTERS: usize = 2_000;
 
+/// Which rows of a session are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Roots of traces first, which are few, and every row only where a session has none: enough to know its environment.
+    /// Some recorders give the first row of a turn a parent that is nowhere, and the server takes it for no root.
+    Roots,
+    /// Every row, so that the first trace is certain.
+    All,
+}
+
 /// Where sessions of ours begin in Langfuse, in the same order.
-pub(crate) fn roots(client: &Client, wanted: &[(&str, &Row)]) -> Result<Vec<Option<Root>>, LangfuseError> {
+pub(crate) fn roots(client: &Client, wanted: &[(&str, &Row)], look: Look) -> Result<Vec<Option<Root>>, LangfuseError> {
     let mut found = vec![None; wanted.len()];
-    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    let all: Vec<usize> = (0..wanted.len()).collect();
+    if look == Look::Roots || client.reads() == Reads::Legacy {
+        some_roots(client, wanted, all.clone(), true, &mut found)?;
+    }
+    if client.reads() == Reads::Observations {
+        let missing = all.into_iter().filter(|at| found[*at].is_none()).collect();
+        some_roots(client, wanted, missing, false, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn some_roots(
+    client: &Client,
+    wanted: &[(&str, &Row)],
+    mut order: Vec<usize>,
+    roots: bool,
+    found: &mut [Option<Root>],
+) -> Result<(), LangfuseError> {
     // Neighbours in time: one stretch for all of them is short then.
     order.sort_by_key(|at| wanted[*at].1.session.from);
     let mut rest = order.as_slice();
@@ -136,15 +163,16 @@ pub(crate) fn roots(client: &Client, wanted: &[(&str, &Row)]) -> Result<Vec<Opti
         });
         let (batch, after) = rest.split_at(fits.count().max(1));
         rest = after;
-        batch_of_roots(client, wanted, batch, &mut found)?;
+        batch_of_roots(client, wanted, batch, roots, found)?;
     }
-    Ok(found)
+    Ok(())
 }
 
 fn batch_of_roots(
     client: &Client,
     wanted: &[(&str, &Row)],
     batch: &[usize],
+    roots: bool,
     found: &mut [Option<Root>],
 ) -> Result<(), LangfuseError> {
     #[derive(Deserialize)]
@@ -181,7 +209,7 @@ fn batch_of_roots(
     ids.sort_unstable();
     match client.reads() {
         Reads::Observations => {
-            let query = ObservationQuery { roots: true, sessions: &ids, ..ObservationQuery::new(window, "core,basic") };
+            let query = ObservationQuery { roots, sessions: &ids, ..ObservationQuery::new(window, "core,basic") };
             client.observations(&query, &mut see)
         }
         Reads::Legacy => {

@@ -1,12 +1,12 @@
 //! A stand-in for Langfuse, in this process: it keeps scores, configs and datasets as the real one does, drops what does
-//! not fit a config without a word, and fails where it is told to.
+//! not fit a config without a word, queues deletions and carries them out later, and fails where it is told to.
 
 use crate::langfuse::{Client, Config};
 use crate::net::testing::{Does, Got, KEY, Server, says, world};
 use crate::net::{Key, World};
 use hotwash_core::sessions::Timestamp;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
@@ -24,6 +24,12 @@ pub(super) enum Fault {
 pub(super) struct State {
     /// By id.
     pub(super) scores: BTreeMap<String, Value>,
+    /// Ids whose deletion is queued.
+    pub(super) deletions: Vec<String>,
+    /// Every id whose deletion was asked for.
+    deleted: HashSet<String>,
+    /// Ids that were written after their deletion was asked for.
+    pub(super) reused: Vec<String>,
     /// The latest event of each score.
     events: HashMap<String, Timestamp>,
     /// In the order they were made.
@@ -32,6 +38,8 @@ pub(super) struct State {
     pub(super) items: BTreeMap<String, Value>,
     /// Traces: id, session, time.
     pub(super) traces: Vec<(String, String, String)>,
+    /// Their first spans have a parent that is nowhere, and do not say that they are roots.
+    pub(super) rootless: bool,
     /// The environment of all traces.
     pub(super) environment: String,
     /// Writes that changed something.
@@ -130,6 +138,22 @@ impl Fake {
         self.state.lock().unwrap().scores.iter().map(|(id, score)| (id.clone(), strip(score))).collect()
     }
 
+    /// The scores that are not about to be deleted.
+    pub(super) fn staying(&self) -> BTreeMap<String, Value> {
+        let mut scores = self.scores();
+        scores.retain(|_, score| score["metadata"]["withdrawn"].is_null());
+        scores
+    }
+
+    /// Carries out the deletions that are queued: whatever has those ids now is gone. No id may have been written again.
+    pub(super) fn delete(&self) {
+        let mut state = self.state.lock().unwrap();
+        for id in std::mem::take(&mut state.deletions) {
+            state.scores.remove(&id);
+        }
+        assert_eq!(state.reused, Vec::<String>::new());
+    }
+
     pub(super) fn changes(&self) -> u64 {
         self.state.lock().unwrap().changes
     }
@@ -168,7 +192,7 @@ impl State {
             ("GET", "/health") => (200, json!({ "status": "OK", "version": "9.9.9" })),
             ("GET", "/v2/datasets") => (200, json!({ "data": [], "meta": {} })),
             ("GET", "/projects") => (200, json!({ "data": [{ "id": "p", "name": "test" }] })),
-            ("GET", "/v2/observations") if !self.old_reads => (200, json!({ "data": self.roots(), "meta": {} })),
+            ("GET", "/v2/observations") if !self.old_reads => (200, json!({ "data": self.roots(query), "meta": {} })),
             ("GET", "/traces") if self.old_reads => {
                 let all = self
                     .traces
@@ -202,8 +226,10 @@ impl State {
                 }
             },
             ("DELETE", path) if path.starts_with("/scores/") => {
-                self.changes += u64::from(self.scores.remove(path.trim_start_matches("/scores/")).is_some());
-                (202, json!({ "message": "queued" }))
+                let id = path.trim_start_matches("/scores/").to_owned();
+                self.deleted.insert(id.clone());
+                self.deletions.push(id);
+                (202, json!({ "message": "Score deletion queued successfully" }))
             }
             ("GET", "/score-configs") => paged(&self.configs.iter().rev().cloned().collect::<Vec<_>>(), query),
             ("POST", "/score-configs") => {
@@ -232,7 +258,10 @@ impl State {
         }
     }
 
-    fn roots(&self) -> Vec<Value> {
+    fn roots(&self, query: &HashMap<String, String>) -> Vec<Value> {
+        if self.rootless && query.contains_key("isRootObservation") {
+            return Vec::new();
+        }
         let root = |(trace, session, at): &(String, String, String)| json!({ "id": format!("o-{trace}"), "traceId": trace, "sessionId": session, "startTime": at, "environment": self.environment });
         self.traces.iter().map(root).collect()
     }
@@ -240,6 +269,9 @@ impl State {
     /// What the worker does with a score after it was taken.
     fn put(&mut self, score: &Value, at: Option<&str>) {
         let id = score["id"].as_str().unwrap().to_owned();
+        if self.deleted.contains(&id) {
+            self.reused.push(id.clone());
+        }
         let config = self.configs.iter().find(|config| config["id"] == score["configId"]);
         let fits = match config {
             Some(config) => {
@@ -262,8 +294,12 @@ impl State {
         }
         self.events.insert(id.clone(), at);
         let mut new = old.cloned().unwrap_or_else(|| json!({ "source": "API", "timestamp": at.to_string() }));
-        let metadata = new["metadata"].clone();
+        let (metadata, trace) = (new["metadata"].clone(), new["traceId"].clone());
+        let first = new["name"].is_null();
         merge(&mut new, score);
+        if !first {
+            new["traceId"] = trace;
+        }
         let mut merged = if metadata.is_object() { metadata } else { json!({}) };
         merge(&mut merged, &score["metadata"]);
         new["metadata"] = merged;
@@ -276,7 +312,9 @@ impl State {
         let all = self.scores.iter().filter(|(id, score)| {
             ids.as_ref().is_none_or(|ids| ids.contains(&id.as_str()))
                 && ["source", "name"].iter().all(|by| query.get(*by).is_none_or(|value| score[by] == json!(value)))
-                && query.get("sessionId").is_none_or(|ids| ids.split(',').any(|id| score["sessionId"] == id))
+                && ["sessionId", "traceId"]
+                    .iter()
+                    .all(|by| query.get(*by).is_none_or(|ids| ids.split(',').any(|id| score[by] == id)))
         });
         let shown = |(_, score): (&String, &Value)| {
             let mut score = score.clone();

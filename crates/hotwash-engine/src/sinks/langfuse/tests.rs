@@ -8,7 +8,7 @@ use super::target::{Attach, Targets};
 use super::testing::{Fake, Fault};
 use super::{dataset, labels};
 use crate::langfuse::{Client, Reads, Window};
-use crate::net::testing::{Does, START, says, world};
+use crate::net::testing::{Does, START, says, waited, world};
 use crate::net::{Failing, Key};
 use crate::sources::langfuse::pull::{Seen, trace_key};
 use crate::stores::suite::rules;
@@ -20,7 +20,7 @@ use hotwash_core::rubric::{Kind, Rubric};
 use hotwash_core::scores::{Grade, Item, Provenance, Reading, Score, Unscored, Value};
 use hotwash_core::sessions::{EventId, Events, Session, SessionId, SessionKind, Timestamp};
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 fn v2() -> Rubric {
@@ -30,7 +30,7 @@ fn v2() -> Rubric {
 const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
 
 /// A session that a model judged; `level` moves all of its scores, `at` is when, in seconds.
-fn row(n: usize, level: f64, at: i64) -> Row {
+pub(super) fn row(n: usize, level: f64, at: i64) -> Row {
     let rubric = v2();
     let provenance = Provenance {
         judge: "test".into(),
@@ -98,11 +98,11 @@ fn row(n: usize, level: f64, at: i64) -> Row {
     }
 }
 
-fn rows(n: usize) -> Vec<Row> {
+pub(super) fn rows(n: usize) -> Vec<Row> {
     (0..n).map(|n| row(n, 0.5, 0)).collect()
 }
 
-fn with(client: &Client, rows: &[Row], change: impl FnOnce(&mut Options<'_>)) -> Report {
+pub(super) fn with(client: &Client, rows: &[Row], change: impl FnOnce(&mut Options<'_>)) -> Report {
     let (rubric, targets, rules) = (v2(), Targets::default(), rules());
     let mut options = Options {
         rubric: &rubric,
@@ -118,7 +118,7 @@ fn with(client: &Client, rows: &[Row], change: impl FnOnce(&mut Options<'_>)) ->
     push(client, rows, &options).unwrap()
 }
 
-fn pushed(client: &Client, rows: &[Row]) -> Report {
+pub(super) fn pushed(client: &Client, rows: &[Row]) -> Report {
     with(client, rows, |_| {})
 }
 
@@ -173,12 +173,12 @@ fn a_later_verdict_stays_wherever_it_is_attached() {
     for older in [offline.clone(), row(1, 0.8, 50)] {
         for attach in [None, Some(Attach::Session)] {
             let report = with(&fake.client(), std::slice::from_ref(&older), |options| options.attach = attach);
-            assert_eq!((report.wanted, report.newer_there, report.written, report.removed), (7, 7, 0, 0));
+            assert_eq!((report.wanted, report.newer_there, report.written, report.deletions_queued), (7, 7, 0, 0));
             assert_eq!(fake.scores(), first);
         }
     }
     let report = with(&fake.client(), &[offline], |options| options.force = true);
-    assert_eq!((report.written, report.removed, fake.scores().len()), (7, 7, 7));
+    assert_eq!((report.written, report.deletions_queued, fake.staying().len()), (7, 7, 7));
 }
 
 #[test]
@@ -190,32 +190,14 @@ fn what_has_no_value_is_not_there() {
         grade.scores[0].reading = Reading::Unscored { why: Unscored::Refused, reason: "refused".into() };
     }
     let report = pushed(&fake.client(), &rows);
-    assert_eq!((report.wanted, report.unchanged, report.removed), (13, 13, 1));
+    // One of the others says from now on that an id is used up.
+    assert_eq!((report.wanted, report.written, report.unchanged, report.deletions_queued), (13, 1, 12, 1));
+    fake.delete();
     assert_eq!(fake.scores().len(), 13);
     // Not graded is not the same as without a value.
     rows[1].grade = None;
     let report = pushed(&fake.client(), &rows);
-    assert_eq!((report.ungraded, report.removed, fake.scores().len()), (1, 0, 13));
-}
-
-#[test]
-fn scores_move_where_they_are_told_to() {
-    let fake = Fake::start();
-    let at = Timestamp(START.0 - 50_000).to_string();
-    fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-0".into(), at));
-    let rows = rows(1);
-    pushed(&fake.client(), &rows);
-    for (attach, key, id) in [
-        (Some(Attach::Trace), "traceId", "t1"),
-        (Some(Attach::Session), "sessionId", "recorded-0"),
-        (Some(Attach::Trace), "traceId", "t1"),
-        (None, "sessionId", "recorded-0"),
-    ] {
-        let report = with(&fake.client(), &rows, |options| options.attach = attach);
-        assert_eq!((report.written, report.removed), (7, 7));
-        assert!(fake.scores().values().all(|score| score[key] == json!(id)));
-        assert_eq!(fake.scores().len(), 7);
-    }
+    assert_eq!((report.ungraded, report.deletions_queued, fake.scores().len()), (1, 0, 13));
 }
 
 /// A session that a model did not judge, as it is known from a transcript and from Langfuse: by another id of ours, with
@@ -230,27 +212,6 @@ fn both_ways() -> [Row; 2] {
         }
     }
     [from_disk, recorded]
-}
-
-#[test]
-fn outcomes_do_not_stay_behind() {
-    let fake = Fake::start();
-    let at = Timestamp(START.0 - 50_000).to_string();
-    fake.state.lock().unwrap().traces.push(("t1".into(), "recorded-0".into(), at));
-    let rows = rows(1);
-    let push = |prism, attach| {
-        with(&fake.client(), &rows, |options| (options.prism, options.attach) = (prism, attach));
-        let scores = fake.scores();
-        let of = |key: &str| scores.values().filter(|score| score[key].is_string()).count();
-        (of("sessionId"), of("traceId"))
-    };
-    let (all, _) = push(true, None);
-    assert!(all > 7);
-    // They stay where the others stay.
-    assert_eq!(push(false, None), (all, 0));
-    assert_eq!(push(false, Some(Attach::Trace)), (0, 7));
-    assert_eq!(push(true, Some(Attach::Trace)), (0, all));
-    assert_eq!(push(false, None), (7, 0));
 }
 
 #[test]
@@ -505,7 +466,7 @@ fn sessions_without_an_overall_score_are_known_as_well() {
 /// Whether a session is covered by what was scored: its id, its traces, and when the last of them began and ended, in
 /// seconds.
 fn covers(scored: &Scored, session: &str, traces: &[&str], begun: i64, ended: i64) -> bool {
-    let traces: HashSet<u64> = traces.iter().map(|trace| trace_key(trace)).collect();
+    let traces: HashMap<u64, i64> = traces.iter().map(|trace| (trace_key(trace), 0)).collect();
     let at = |seconds: i64| Timestamp(START.0 + seconds * 1000);
     scored.covers(&Seen { session, traces: &traces, begun: at(begun), ended: at(ended) })
 }
@@ -529,7 +490,7 @@ fn what_was_scored_is_known_until_it_goes_on() {
         with(&client, &[row(2, 0.5, 0), self::small(6)], |options| options.attach = Some(Attach::Trace));
         let window = Window { from: Timestamp(START.0 - 1000), to: Timestamp(START.0 + 1000) };
         let ids: Vec<String> = (1..7).map(|n| format!("recorded-{n}")).collect();
-        let none = HashSet::new();
+        let none = HashMap::new();
         let seen: Vec<Seen<'_>> =
             ids.iter().map(|session| Seen { session, traces: &none, begun: START, ended: START }).collect();
         let read = |models| Scored::read(&client, &v2(), models, window, &seen).unwrap();
@@ -690,6 +651,7 @@ fn the_doctor_tries_everything() {
         ("round trip", State::Good),
     ];
     assert_eq!(states, expected);
+    fake.delete();
     assert!(fake.scores().is_empty());
 }
 
@@ -700,11 +662,16 @@ fn who_does_not_answer_as_langfuse_does_is_named() {
         (says(401, r#"{"message":"Invalid credentials."}"#), Failing::Denied, "both keys"),
         (says(404, "<!DOCTYPE html>"), Failing::NotThere, "browser"),
         (says(200, "<!DOCTYPE html>"), Failing::Garbled, "address of Langfuse"),
+        (says(200, "pong"), Failing::Garbled, "address of Langfuse"),
+        (says(200, r#"{"status":"up"}"#), Failing::Garbled, "address of Langfuse"),
+        (says(404, r#"{"message":"no such path"}"#), Failing::NotThere, "browser"),
     ] {
         fake.state.lock().unwrap().faults = vec![("GET /api/public/".into(), 9, Fault::Before(does))];
-        let error = Client::connect(fake.config(), world().0).unwrap_err();
+        let world = world().0;
+        let error = Client::connect(fake.config(), world.clone()).unwrap_err();
         assert_eq!(error.kind, kind);
         assert!(error.hint.unwrap().contains(hint), "{error:?}");
+        assert_eq!(waited(&world).as_secs(), 0, "{error:?}");
     }
     let old = says(200, r#"{"version":"2.95.11","status":"OK"}"#);
     fake.state.lock().unwrap().faults = vec![("GET /api/public/health".into(), 1, Fault::Before(old))];

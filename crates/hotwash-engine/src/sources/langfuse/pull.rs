@@ -84,8 +84,8 @@ pub type AlreadyScored<'a> = dyn Fn(&[Seen<'_>]) -> Result<Vec<bool>, LangfuseEr
 pub struct Seen<'a> {
     /// Its id.
     pub session: &'a str,
-    /// Its traces in the stretch of time, by `trace_key`.
-    pub traces: &'a HashSet<u64>,
+    /// Its traces in the stretch of time, by `trace_key`, and when each began.
+    pub traces: &'a HashMap<u64, i64>,
     /// When the last of them began.
     pub begun: Timestamp,
     /// When the last of them ended, where that is said.
@@ -144,9 +144,8 @@ pub enum PullError {
 /// A session as the list shows it.
 #[derive(Clone, Debug, Default)]
 struct Listed {
-    traces: HashSet<u64>,
+    traces: HashMap<u64, i64>,
     oldest: i64,
-    begun: i64,
     ended: i64,
     /// The latest of all that is said of it, also of when it came to the server.
     newest: i64,
@@ -154,7 +153,8 @@ struct Listed {
 
 impl Listed {
     fn seen<'a>(&'a self, session: &'a str) -> Seen<'a> {
-        Seen { session, traces: &self.traces, begun: Timestamp(self.begun), ended: Timestamp(self.ended) }
+        let begun = self.traces.values().copied().max().unwrap_or_default();
+        Seen { session, traces: &self.traces, begun: Timestamp(begun), ended: Timestamp(self.ended) }
     }
 }
 
@@ -306,7 +306,8 @@ impl Note {
     }
 }
 
-/// The sessions in which something happened.
+/// The sessions in which something happened. Every row is looked at: what the server takes for the root of a trace is not
+/// there with every recorder.
 fn list(client: &Client, wanted: &Wanted<'_>) -> Result<BTreeMap<String, Listed>, LangfuseError> {
     let mut listed: BTreeMap<String, Listed> = BTreeMap::new();
     let mut note = |row: Row| {
@@ -318,9 +319,10 @@ fn list(client: &Client, wanted: &Wanted<'_>) -> Result<BTreeMap<String, Listed>
             };
             let (ended, came) = (moment(times.end_time), moment(times.updated_at));
             let known = listed.entry(session).or_insert_with(|| Listed { oldest: at.0, ..Listed::default() });
-            known.traces.insert(trace_key(&trace));
+            let begun = known.traces.entry(trace_key(&trace)).or_insert(at.0);
+            *begun = at.0.min(*begun);
             known.oldest = known.oldest.min(at.0);
-            (known.begun, known.ended) = (known.begun.max(at.0), known.ended.max(ended));
+            known.ended = known.ended.max(ended);
             known.newest = known.newest.max(ended).max(came);
         }
         ControlFlow::Continue(())
@@ -329,7 +331,6 @@ fn list(client: &Client, wanted: &Wanted<'_>) -> Result<BTreeMap<String, Listed>
     match client.reads() {
         Reads::Observations => {
             let query = ObservationQuery {
-                roots: true,
                 in_a_session: true,
                 session,
                 user,
