@@ -47,7 +47,6 @@ pub mod outcomes;
 pub mod ports;
 pub mod prices;
 pub mod prompts;
-pub mod quotes;
 pub mod records;
 pub mod redaction;
 pub mod rework;

@@ -1,6 +1,6 @@
 //! Files changed: how much, with or without looking first, and back and forth.
 
-use super::calls::{KeyMap, OpenCall, Status, USUAL_FILES, roomy};
+use super::calls::{KeyMap, OpenCall, Status};
 use super::value::{Cited, facts};
 use super::{Fold, Shared, text_hash};
 use crate::rework::{Changes, Fingerprint, Lines};
@@ -136,7 +136,7 @@ impl Edits {
     /// A file was read or changed.
     fn touched(&mut self, call: &OpenCall, outcome: &Outcome<'_>, event: &Event<'_>) {
         let facts = &mut self.facts;
-        let file = roomy(&mut self.files, USUAL_FILES).entry(call.path_hash()).or_default();
+        let file = self.files.entry(call.path_hash()).or_default();
         if !file.known {
             facts.files_touched += 1;
             if let Some(language) = language(&call.path) {

@@ -1,6 +1,6 @@
 //! What a goal is judged by, beside words: whether anything was changed, planned first, tried over and over.
 
-use super::calls::{OpenCall, Status, USUAL_FILES};
+use super::calls::{OpenCall, Status};
 use super::value::{Cited, FactValue, Form, facts, store};
 use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
@@ -144,9 +144,6 @@ impl Goal {
     fn edited(&mut self, call: &OpenCall) {
         self.changed = true;
         self.crash = None;
-        if self.edits.capacity() == 0 {
-            self.edits.reserve(USUAL_FILES);
-        }
         self.edits.push((call.path_hash(), call.id));
         if call.is_source() {
             let Cited(last) = &mut self.facts.last_source_edit;

@@ -246,12 +246,6 @@ impl Ledger {
         self.folds.verification.end();
     }
 
-    /// Says that the window in which events were read will be gone.
-    #[inline]
-    pub(crate) fn keep(&mut self, window: &[u8]) {
-        self.folds.parallel.keep(window);
-    }
-
     /// The facts so far. The ledger is copied for it, because more may come.
     pub fn finish(&self, prices: &Prices) -> Facts {
         self.clone().hand_over(prices, self.last_answer().as_deref())

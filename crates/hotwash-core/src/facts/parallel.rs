@@ -5,9 +5,7 @@ use super::value::{Cited, Ratio, facts, ratio};
 use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Key, Kind, Outcome};
 use crate::text::Body;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::cell::RefCell;
-use std::ops::Range;
+use serde::{Deserialize, Serialize};
 
 /// How much of a result is kept to look for the next call's input in it.
 const RESULT_KEPT: usize = 128 * 1024;
@@ -50,9 +48,6 @@ pub struct Parallel {
     last: Option<Look>,
     /// The read-only call under way that may turn out to have been independent of `last`.
     now: Option<Look>,
-    /// Room for the input of the next one.
-    #[serde(skip)]
-    room: String,
 }
 
 /// A read-only call and what it showed.
@@ -63,111 +58,8 @@ struct Look {
     message: Option<Key>,
     /// Empty until it has ended.
     input: String,
-    shown: Shown,
-}
-
-/// What a call showed, its beginning. Most are looked at once or twice and gone with the next call, so they stay where they
-/// were read for as long as they are there, and are copied only when others take their place.
-#[derive(Clone, Debug)]
-enum Shown {
-    /// Still in the window.
-    There(Range<usize>),
-    /// A copy. The same room is used again and again.
-    Kept(Vec<u8>),
-}
-
-impl Default for Shown {
-    fn default() -> Self {
-        Shown::Kept(Vec::new())
-    }
-}
-
-/// So many rooms are kept, of one size each.
-const ROOMS: usize = 4;
-
-thread_local! {
-    static ROOM: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
-}
-
-impl Shown {
-    fn of(body: &Body<'_>, window: &[u8]) -> Shown {
-        let there = match body.parts() {
-            [text] => place(beginning(text.raw()), window),
-            _ => None,
-        };
-        there.map_or_else(|| Shown::copy(body.parts().iter().map(|part| part.raw())), Shown::There)
-    }
-
-    fn copy<'b>(parts: impl Iterator<Item = &'b [u8]>) -> Shown {
-        let spare = ROOM.with_borrow_mut(Vec::pop);
-        let mut bytes = spare.unwrap_or_else(|| Vec::with_capacity(RESULT_KEPT));
-        for part in parts {
-            let left = RESULT_KEPT - bytes.len();
-            bytes.extend_from_slice(&part[..part.len().min(left)]);
-        }
-        Shown::Kept(bytes)
-    }
-
-    /// What it was, where this is the window that it was read in.
-    fn bytes<'b>(&'b self, window: &'b [u8]) -> &'b [u8] {
-        match self {
-            Shown::There(range) => {
-                debug_assert!(range.end <= window.len(), "the window is gone, and nobody said so");
-                window.get(range.clone()).unwrap_or_default()
-            }
-            Shown::Kept(bytes) => bytes,
-        }
-    }
-
-    /// Copies what is in the window, which will be gone.
-    fn keep(&mut self, window: &[u8]) {
-        if let Shown::There(_) = self {
-            let kept = Shown::copy(std::iter::once(self.bytes(window)));
-            *self = kept;
-        }
-    }
-}
-
-/// Where bytes stand in the window that they were borrowed from; nothing if they are not from there.
-fn place(bytes: &[u8], window: &[u8]) -> Option<Range<usize>> {
-    let from = bytes.as_ptr().addr().checked_sub(window.as_ptr().addr())?;
-    let to = from + bytes.len();
-    (to <= window.len()).then_some(from..to)
-}
-
-fn beginning(bytes: &[u8]) -> &[u8] {
-    &bytes[..bytes.len().min(RESULT_KEPT)]
-}
-
-/// State is put away only between windows, when everything was kept.
-impl Serialize for Shown {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.bytes(&[]).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Shown {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Shown::Kept(Vec::deserialize(deserializer)?))
-    }
-}
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        let Shown::Kept(bytes) = self else { return };
-        if bytes.capacity() >= RESULT_KEPT {
-            let mut bytes = std::mem::take(bytes);
-            bytes.clear();
-            // Not where the thread is about to end.
-            let _ = ROOM.try_with(|rooms| {
-                if let Ok(mut rooms) = rooms.try_borrow_mut()
-                    && rooms.len() < ROOMS
-                {
-                    rooms.push(bytes);
-                }
-            });
-        }
-    }
+    /// The beginning of its result.
+    shown: Vec<u8>,
 }
 
 impl Fold for Parallel {
@@ -179,11 +71,11 @@ impl Fold for Parallel {
     }
 
     #[inline]
-    fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
+    fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
         if let Some(call) = call
             && let Some(look) = self.now.take_if(|look| look.key == Some(call.key))
         {
-            self.looked(look, call, &outcome.body, event.origin.window, status);
+            self.looked(look, call, &outcome.body, status);
         }
     }
 
@@ -206,15 +98,7 @@ impl Fold for Parallel {
 impl Parallel {
     /// Lets go of what only a next call would be compared with.
     pub(super) fn end(&mut self) {
-        (self.last, self.now, self.room) = (None, None, String::new());
-    }
-
-    /// Keeps what a next call would be compared with from a window that will be gone.
-    #[inline]
-    pub(super) fn keep(&mut self, window: &[u8]) {
-        if let Some(last) = &mut self.last {
-            last.shown.keep(window);
-        }
+        self.forget();
     }
 
     /// Counts a call with those of its message.
@@ -246,34 +130,38 @@ impl Parallel {
         }
     }
 
-    /// Lets go of the calls that others would be compared with, but for their room.
+    /// Lets go of the calls that others would be compared with.
     fn forget(&mut self) {
-        self.now = None;
-        if let Some(last) = self.last.take() {
-            self.room = last.input;
-        }
+        (self.last, self.now) = (None, None);
     }
 
     /// The read-only call under way has ended.
-    fn looked(&mut self, mut look: Look, call: &OpenCall, body: &Body<'_>, window: &[u8], status: Status) {
+    fn looked(&mut self, mut look: Look, call: &OpenCall, body: &Body<'_>, status: Status) {
         if status != Status::Ok {
             return self.forget();
         }
         let input = if call.path.is_empty() { &call.pattern } else { &call.path };
-        look.shown = Shown::of(body, window);
+        look.shown = beginning(body);
         if let Some(last) = &self.last
             && last.message != look.message
-            && !occurs(input, last.shown.bytes(window))
-            && !occurs(&last.input, look.shown.bytes(window))
+            && !occurs(input, &last.shown)
+            && !occurs(&last.input, &look.shown)
         {
             self.facts.missed_parallel.push(look.id);
         }
-        self.forget();
-        look.input = std::mem::take(&mut self.room);
-        look.input.clear();
-        look.input.push_str(input);
+        look.input.clone_from(input);
         self.last = Some(look);
     }
+}
+
+/// The beginning of a result, as recorded.
+fn beginning(body: &Body<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in body.parts() {
+        let part = part.raw();
+        bytes.extend_from_slice(&part[..part.len().min(RESULT_KEPT - bytes.len())]);
+    }
+    bytes
 }
 
 /// Whether a result mentions an input. A path counts as mentioned by its file name: tools print paths in many forms.

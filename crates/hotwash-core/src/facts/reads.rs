@@ -1,6 +1,6 @@
 //! Files read, and read again.
 
-use super::calls::{KeyMap, OpenCall, Status, USUAL_FILES, roomy};
+use super::calls::{KeyMap, OpenCall, Status};
 use super::value::{Cited, Ratio, facts, ratio};
 use super::{Fold, Shared};
 use crate::sessions::{Event, Kind, Outcome, Tool};
@@ -84,7 +84,7 @@ impl Fold for Reads {
         if !call.tool.touches() {
             return;
         }
-        let file = roomy(&mut self.files, USUAL_FILES).entry(call.path_hash()).or_default();
+        let file = self.files.entry(call.path_hash()).or_default();
         if call.tool != Tool::Read {
             file.changed = self.clock;
             return;

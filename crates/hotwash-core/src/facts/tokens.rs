@@ -1,6 +1,6 @@
 //! Messages, tokens and what they cost.
 
-use super::calls::{KeyMap, USUAL_CALLS};
+use super::calls::KeyMap;
 use super::value::{Cited, FactValue, Form, facts, store};
 use super::{Fold, Shared};
 use crate::prices::{Picodollars, Prices, PricesOf};
@@ -179,12 +179,8 @@ struct Messages {
 }
 
 impl Messages {
-    fn tell(&mut self, key: Key, model: u16, usage: &Usage, room: usize) {
+    fn tell(&mut self, key: Key, model: u16, usage: &Usage) {
         if self.list.get(self.last as usize).is_none_or(|(last, ..)| *last != key) {
-            if self.list.is_empty() {
-                self.list.reserve(room);
-                self.places.reserve(room);
-            }
             let next = self.list.len() as u32;
             self.last = *self.places.entry(key).or_insert(next);
             if self.last == next {
@@ -195,9 +191,6 @@ impl Messages {
         (*known, *tokens) = (model, *usage);
     }
 }
-
-/// Room for the messages that progress records show of most subagents.
-const USUAL_PROGRESS: usize = 7;
 
 /// The marker that the client uses for messages it wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
@@ -249,7 +242,7 @@ impl Fold for TokenFold {
 impl TokenFold {
     fn message(&mut self, message: &Message<'_>, sidechain: bool) {
         let Some(model) = self.model(message.model) else { return };
-        self.messages.tell(message.key, model, &message.usage, USUAL_CALLS);
+        self.messages.tell(message.key, model, &message.usage);
         if !sidechain {
             self.peak_context = self.peak_context.max(message.usage.context());
         }
@@ -258,11 +251,7 @@ impl TokenFold {
     fn subagent_message(&mut self, message: &Message<'_>) {
         let Some(model) = self.model(message.model) else { return };
         let agent = message.agent.to_str();
-        let messages = match self.subagents.get_mut(&*agent) {
-            Some(messages) => messages,
-            None => self.subagents.entry(agent.into_owned()).or_default(),
-        };
-        messages.tell(message.key, model, &message.usage, USUAL_PROGRESS);
+        self.subagents.entry(agent.into_owned()).or_default().tell(message.key, model, &message.usage);
     }
 
     /// The number of a model, unless the client wrote the message itself.

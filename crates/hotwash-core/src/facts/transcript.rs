@@ -2,7 +2,7 @@
 
 use super::value::facts;
 use super::{Fold, Shared};
-use crate::sessions::{Event, EventId, Key, Kind, Origin, PlaceHash, Timestamp};
+use crate::sessions::{Event, EventId, Key, Kind, Origin, Timestamp};
 use crate::text::{Recorded, Text};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -75,9 +75,6 @@ pub struct Transcript {
     sessions: Vec<String>,
     agent: Option<String>,
     cwds: Vec<(String, u64)>,
-    /// The place of the last record, and its working directory among those.
-    #[serde(skip)]
-    here: Option<(PlaceHash, Option<usize>)>,
     first_record: Option<Key>,
     last_record: Option<(EventId, Option<Key>)>,
     first_prompt: Option<(EventId, Option<Key>)>,
@@ -149,44 +146,25 @@ impl Transcript {
         if self.first_record.is_none() {
             self.first_record = origin.key;
         }
-        match self.here {
-            Some((place, cwd)) if origin.place == Some(place) => {
-                if let Some((_, records)) = cwd.and_then(|cwd| self.cwds.get_mut(cwd)) {
-                    *records += 1;
-                }
-            }
-            _ => self.arrives(origin),
-        }
-    }
-
-    /// A record may be made in another place than the one before.
-    #[inline(never)]
-    fn arrives(&mut self, origin: &Origin<'_>) {
         add(&mut self.facts.versions, origin.version);
         add(&mut self.sessions, origin.session);
-        let cwd = self.work_in(origin.cwd);
-        self.here = origin.place.map(|place| (place, cwd));
+        self.work_in(origin.cwd);
         if self.agent.is_none() && !origin.agent.is_empty() {
             self.agent = Some(origin.agent.to_str().into_owned());
         }
         self.facts.headless |= origin.headless;
     }
 
-    /// Counts a record for its working directory. Says which one of those known that is.
-    fn work_in(&mut self, cwd: Text<'_>) -> Option<usize> {
+    /// Counts a record for its working directory.
+    fn work_in(&mut self, cwd: Text<'_>) {
         if cwd.is_empty() {
-            return None;
+            return;
         }
-        let cwds = &mut self.cwds;
-        let at = cwds.iter().position(|(known, _)| known.as_bytes() == cwd.raw()).unwrap_or_else(|| {
-            let cwd = cwd.to_str();
-            cwds.iter().position(|(known, _)| *known == cwd).unwrap_or_else(|| {
-                cwds.push((cwd.into_owned(), 0));
-                cwds.len() - 1
-            })
-        });
-        cwds[at].1 += 1;
-        Some(at)
+        let cwd = cwd.to_str();
+        match self.cwds.iter_mut().find(|(known, _)| *known == cwd) {
+            Some((_, records)) => *records += 1,
+            None => self.cwds.push((cwd.into_owned(), 1)),
+        }
     }
 
     /// What the client says of the transcript.
@@ -262,18 +240,10 @@ impl Transcript {
     }
 }
 
-/// Adds a word to a list that lacks it. Most are recorded just as the last one was.
-#[inline]
+/// Adds a word to a list that lacks it.
 fn add(list: &mut Vec<String>, word: Text<'_>) {
-    if !word.is_empty() && list.last().is_none_or(|last| last.as_bytes() != word.raw()) {
-        add_new(list, word);
-    }
-}
-
-#[cold]
-fn add_new(list: &mut Vec<String>, word: Text<'_>) {
     let word = word.to_str();
-    if !list.iter().any(|known| *known == word) {
+    if !word.is_empty() && !list.iter().any(|known| *known == word) {
         list.push(word.into_owned());
     }
 }

@@ -79,26 +79,7 @@ pub struct Key(pub u64);
 impl Key {
     /// The key of an id.
     pub fn of(id: Text<'_>) -> Key {
-        // An id is hashed as recorded unless it holds something to decode, which no client writes.
-        match id.as_verbatim() {
-            Some(bytes) if is_ascii(bytes) => Key(xxh3_64(bytes)),
-            _ => Key(xxh3_64(id.to_str().as_bytes())),
-        }
-    }
-}
-
-/// Whether an id is ASCII. There are two for each line, and most are too short for the standard library to look at more
-/// than a few bytes of them at once.
-fn is_ascii(id: &[u8]) -> bool {
-    const CHUNK: usize = 16;
-    const HIGHS: u128 = u128::from_ne_bytes([0x80; CHUNK]);
-    match (id.first_chunk::<CHUNK>(), id.last_chunk::<CHUNK>()) {
-        (Some(first), Some(last)) if id.len() <= 3 * CHUNK => {
-            // What chunks share counts twice, which does no harm.
-            let second = id[CHUNK..].first_chunk().unwrap_or(last);
-            [first, second, last].into_iter().fold(0, |all, chunk| all | u128::from_ne_bytes(*chunk)) & HIGHS == 0
-        }
-        _ => id.is_ascii(),
+        Key(xxh3_64(id.to_str().as_bytes()))
     }
 }
 
@@ -125,29 +106,6 @@ pub struct Origin<'a> {
     pub sidechain: bool,
     /// Recorded by a run that nobody sat in front of.
     pub headless: bool,
-    /// Stands for all this from the working directory on: where two records have the same, both were made in the same
-    /// place. Nothing where the source cannot tell without a closer look.
-    pub place: Option<PlaceHash>,
-    /// The bytes that it was read from together with others. Who listens may remember where something stands in them, and
-    /// look it up for as long as nobody was told that they are gone. Nothing where each event is read by itself.
-    pub window: &'a [u8],
-}
-
-/// The hash of what a record says about where it was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlaceHash(u64);
-
-impl PlaceHash {
-    /// Of the recorded bytes.
-    pub fn of(recorded: &[u8]) -> PlaceHash {
-        PlaceHash(xxh3_64(recorded))
-    }
-
-    /// Of the same with a flag beside it.
-    #[must_use]
-    pub fn beside(self, flag: bool) -> PlaceHash {
-        PlaceHash(self.0.rotate_left(1 + u32::from(flag)))
-    }
 }
 
 /// One thing that happened.
@@ -433,19 +391,6 @@ pub fn command_line(name: &Text<'_>, args: &Text<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_byte_beyond_ascii_is_seen_wherever_it_stands() {
-        for length in 0..70 {
-            let mut id = vec![b'7'; length];
-            assert!(is_ascii(&id), "{length}");
-            for at in 0..length {
-                id[at] = 0x80;
-                assert!(!is_ascii(&id), "{at} of {length}");
-                id[at] = 0x7F;
-            }
-        }
-    }
 
     #[test]
     fn an_id_is_read_as_it_is_written() {

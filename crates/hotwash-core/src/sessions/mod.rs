@@ -10,8 +10,8 @@ pub mod time;
 pub mod topic;
 
 pub use event::{
-    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome,
-    PlaceHash, Prompt, PromptVia, Tool, Usage, command_line,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
+    PromptVia, Tool, Usage, command_line,
 };
 pub use events::Events;
 pub use joining::Join;

@@ -12,7 +12,7 @@
 use super::joining::{GAP_MS, is_enough};
 use super::topic::{Known, Question, TopicJudge, Vocabulary};
 use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp};
-use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step, USUAL_FILES};
+use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
 use crate::facts::{Identity, Ledger, Shared, text_hash};
 use crate::shell::{self, Commit};
 use crate::text::Text;
@@ -238,13 +238,6 @@ impl Part {
         }
     }
 
-    fn keep(&mut self, window: &[u8]) {
-        self.ledger.keep(window);
-        if let Some(joint) = &mut self.joint {
-            joint.ledger.keep(window);
-        }
-    }
-
     /// Says that nothing more will come. What is only asked of the piece under way need not be kept.
     fn end(&mut self) {
         (self.changed, self.folders, self.vocabulary) = Default::default();
@@ -261,9 +254,6 @@ impl Part {
 
     fn touched(&mut self, call: &OpenCall) {
         let Some(file) = touches(call) else { return };
-        if self.touched.is_empty() {
-            self.touched.reserve(USUAL_FILES);
-        }
         if self.touched.insert(file) {
             let (folder, name) = folder_and_name(&call.path);
             let folder = text_hash(folder);
@@ -363,14 +353,6 @@ impl Pieces {
         self.current.bookkeeping(event);
         if let Some(tentative) = self.tentative.as_deref_mut() {
             tentative.after.bookkeeping(event);
-        }
-    }
-
-    /// Says that the window in which events were read (see [`Origin::window`](crate::sessions::Origin::window)) will be gone.
-    pub fn keep(&mut self, window: &[u8]) {
-        self.current.keep(window);
-        if let Some(tentative) = self.tentative.as_deref_mut() {
-            tentative.after.keep(window);
         }
     }
 

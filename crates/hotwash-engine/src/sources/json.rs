@@ -8,7 +8,6 @@
 //!
 //! A newline is white space or part of a string like any other character, unless the cursor is to stay in its line.
 
-use hotwash_core::quotes::{self, BLOCK};
 use hotwash_core::text::Text;
 use wide::u8x16;
 
@@ -152,17 +151,6 @@ impl<'a> Cursor<'a> {
         }
         self.depth -= 1;
         Ok(())
-    }
-
-    /// Behind a pair, passes on to the value of the next one, if `wanted` makes something of its key.
-    #[inline]
-    pub(crate) fn next_if<T>(&mut self, wanted: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
-        let rest = self.rest;
-        let wanted = self.usual_key(b',').and_then(wanted);
-        if wanted.is_none() {
-            self.rest = rest;
-        }
-        wanted
     }
 
     /// Reads an array, with the cursor at each value; `each` must consume it.
@@ -665,6 +653,9 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// A string of at most this length is read in one go.
+const BLOCK: usize = 64;
+
 /// How many bytes are compared together: what every processor that we build for can.
 const CHUNK: usize = 16;
 
@@ -703,12 +694,8 @@ fn plain_length(chunk: &[u8; CHUNK]) -> Option<usize> {
 /// string comes with its opening quote.
 #[inline]
 fn closing(string: &[u8], from: usize) -> Option<usize> {
-    let (blocks, last) = string.get(from..).unwrap_or_default().as_chunks();
-    if let Some(end) = quotes::closing(blocks, escaped(string, from.min(string.len()))) {
-        return Some(from + end);
-    }
-    let at = string.len() - last.len();
-    let mut ends = memchr::memchr2_iter(b'"', b'\n', last).map(|end| at + end);
+    let rest = string.get(from..).unwrap_or_default();
+    let mut ends = memchr::memchr2_iter(b'"', b'\n', rest).map(|end| from + end);
     ends.find(|end| string[*end] == b'\n' || !escaped(string, *end))
 }
 

@@ -3,8 +3,7 @@
 //! The one place that knows how this client writes things down: which user records hold a person's words and which are
 //! the client's, what a slash command looks like, how a tool is called. Versions 1.0.17 to 2.1.325.
 
-use super::place::{Part, Place};
-use super::record::{Blocks, Content, Notice, Record, Texts};
+use super::record::{Blocks, Content, Notice, Place, Record, Texts};
 use hotwash_core::sessions::{
     ApiError, Call, Change, CommandVia, Compaction, Day, Event, EventId, Input, Key, Kind, Message, Origin, Outcome,
     Prompt, PromptVia, Tool,
@@ -12,25 +11,13 @@ use hotwash_core::sessions::{
 use hotwash_core::text::{Body, Text};
 use std::borrow::Cow;
 
-/// Tells `tell` the events of a record, in order. `origin` is that of the record before, and becomes that of this one.
-pub(crate) fn events<'a>(
-    record: &Record<'a>,
-    line: u32,
-    day: &mut Day,
-    origin: &mut Origin<'a>,
-    tell: &mut dyn FnMut(&Event<'_>),
-) {
-    // Most were made where the one before was.
-    if record.place.hash.is_none() || record.place.hash != origin.place {
-        *origin = Origin { window: origin.window, ..made_in(&record.place) };
-    }
-    origin.id = EventId(line);
-    origin.key = record.key;
-    origin.at = match record.timestamp.as_verbatim() {
+/// Tells `tell` the events of a record, in order.
+pub(crate) fn events(record: &Record<'_>, line: u32, day: &mut Day, tell: &mut dyn FnMut(&Event<'_>)) {
+    let at = match record.timestamp.as_verbatim() {
         Some(bytes) => day.parse(bytes),
         None => day.parse(&plain(record.timestamp)),
     };
-    let origin = &*origin;
+    let origin = &Origin { id: EventId(line), key: record.key, at, ..made_in(&record.place) };
     let mut tell = |kind: &Kind<'_>| tell(&Event { origin, kind });
     match record.kind {
         kind if kind.is("assistant") => assistant(record, origin.agent, &mut tell),
@@ -59,14 +46,13 @@ fn other(kind: &[u8], record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
 #[inline(never)]
 fn made_in<'a>(place: &Place<'a>) -> Origin<'a> {
     Origin {
-        cwd: place.text(Part::Cwd),
-        version: place.text(Part::Version),
-        session: place.text(Part::Session),
-        branch: place.text(Part::Branch),
-        agent: place.text(Part::Agent),
+        cwd: place.cwd,
+        version: place.version,
+        session: place.session,
+        branch: place.branch,
+        agent: place.agent,
         sidechain: place.is_sidechain,
-        headless: place.text(Part::Entrypoint).is("sdk-cli"),
-        place: place.hash,
+        headless: place.entrypoint.is("sdk-cli"),
         ..Origin::default()
     }
 }

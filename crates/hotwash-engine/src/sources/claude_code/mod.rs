@@ -5,7 +5,6 @@ pub mod discover;
 mod lines;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-pub(crate) mod place;
 pub mod read;
 pub(crate) mod record;
 

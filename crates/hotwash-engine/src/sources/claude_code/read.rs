@@ -9,7 +9,7 @@ use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
 pub use hotwash_core::records::Reading;
 use hotwash_core::sessions::topic::Decisions;
-use hotwash_core::sessions::{Day, Event, EventId, Key, Origin, Pieces, Timestamp, copies};
+use hotwash_core::sessions::{Day, Event, EventId, Key, Pieces, Timestamp, copies};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -183,8 +183,7 @@ impl Transcript {
         let Window { bytes, room } = window;
         let mut lines = Lines::new(bytes);
         while let Some(mut chunk) = lines.chunk(input)? {
-            let together = chunk.rest();
-            let mut batch = Batch::within(room, together);
+            let mut batch = Batch::within(room);
             loop {
                 while let Some(length) = self.record(chunk.rest(), &mut batch) {
                     ended += length as u64 + 1;
@@ -213,7 +212,6 @@ impl Transcript {
             }
             self.tell(&mut batch);
             *room = batch.room();
-            self.pieces.keep(together);
         }
         self.offset = offset + ended;
         if let Some(unfinished) = unfinished {
@@ -238,8 +236,7 @@ pub fn lines(
     let mut wanted = wanted.iter().copied().peekable();
     while wanted.peek().is_some() {
         let Some(chunk) = cutter.chunk(input)? else { break };
-        // Nobody is told when the window is gone, so nobody is shown it.
-        let mut batch = Batch::within(room, &[]);
+        let mut batch = Batch::within(room);
         for line in chunk {
             let Some((from, to)) = wanted.peek().copied() else { break };
             number += 1;
@@ -356,8 +353,6 @@ const BATCH: usize = 32;
 #[derive(Default)]
 struct Batch<'b> {
     noted: Vec<Noted<'b>>,
-    /// See [`Origin::window`].
-    window: &'b [u8],
     /// Of the record that was told last.
     day: Day,
 }
@@ -371,8 +366,8 @@ struct Noted<'b> {
 
 impl<'b> Batch<'b> {
     /// One that takes the room of another that is done.
-    fn within(room: &mut Vec<Noted<'static>>, window: &'b [u8]) -> Batch<'b> {
-        Batch { noted: std::mem::take(room), window, day: Day::default() }
+    fn within(room: &mut Vec<Noted<'static>>) -> Batch<'b> {
+        Batch { noted: std::mem::take(room), day: Day::default() }
     }
 
     /// Its room, for another. What borrows from lines that are gone is not in it, which the compiler sees where the room
@@ -452,10 +447,9 @@ impl<'b> Batch<'b> {
 
     /// Tells the events of what was noted.
     fn tell(&mut self, reading: &mut Reading, seen: &mut KeySet<Key>, tell: &mut dyn FnMut(&Event<'_>)) {
-        let mut origin = Origin { window: self.window, ..Origin::default() };
         for Noted { line, record } in &self.noted {
             if record.key.is_none_or(|key| seen.insert(key)) {
-                decode::events(record, *line, &mut self.day, &mut origin, tell);
+                decode::events(record, *line, &mut self.day, tell);
             } else {
                 reading.duplicate_lines += 1;
             }
@@ -473,7 +467,7 @@ pub(crate) fn read_lines(
     memory: &mut Memory,
     tell: &mut dyn FnMut(&Event<'_>),
 ) {
-    let mut batch = Batch { window: lines, ..Batch::default() };
+    let mut batch = Batch::default();
     for number in 1.. {
         let length = if let Some(length) = batch.record(lines, number, reading, seen, memory, tell) {
             reading.lines += 1;
@@ -597,7 +591,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn what_looks_showed_is_known_whatever_window_they_were_read_in(
+        fn what_looks_showed_is_known_however_they_were_read(
             steps in prop::collection::vec((0u8..9, 0usize..90), 0..50),
             put_away in 0usize..50,
         ) {

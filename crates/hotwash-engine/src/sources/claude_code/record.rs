@@ -3,7 +3,6 @@
 //! Which parts matter depends on the record's type, and the type may come last, so every part that any type needs is
 //! noted as it goes by. Noting costs no copy: texts borrow from the line. A key that comes twice counts the second time.
 
-use super::place::{self, Part, Place};
 use crate::sources::json::{Cursor, Malformed};
 use hotwash_core::sessions::{Input, Key, Usage};
 use hotwash_core::text::Text;
@@ -151,10 +150,21 @@ pub(crate) struct Progress<'a> {
     pub(crate) message: Head<'a>,
 }
 
+/// Where a record was made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Place<'a> {
+    pub(crate) session: Text<'a>,
+    pub(crate) version: Text<'a>,
+    pub(crate) cwd: Text<'a>,
+    pub(crate) branch: Text<'a>,
+    pub(crate) agent: Text<'a>,
+    pub(crate) entrypoint: Text<'a>,
+    pub(crate) is_sidechain: bool,
+}
+
 /// What is remembered of the records before, because it comes again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
-    place: place::Memory,
     /// What a subagent was asked, in quotes: all that it does is recorded with it.
     prompt: Vec<u8>,
 }
@@ -179,7 +189,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
     }
     cursor.skip_of::<UUID>()?;
     if cursor.pass(br#","isSidechain":"#) {
-        memory.place.read(cursor, Part::Sidechain, &mut record.place)?;
+        flag(cursor, &mut record.place.is_sidechain)?;
     }
     if cursor.pass(br#","type":"#) {
         cursor.text(&mut record.kind)?;
@@ -244,12 +254,14 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
         15 if key == b"compactMetadata" => return compact_trigger(cursor, &mut record.notice().compact_trigger),
         16 if key == b"isCompactSummary" => return flag(cursor, &mut record.is_compact_summary),
         17 if key == b"isApiErrorMessage" => return flag(cursor, &mut record.is_api_error),
-        _ => {
-            return match Part::of(key) {
-                Some(part) => memory.place.read(cursor, part, &mut record.place),
-                None => cursor.skip(),
-            };
-        }
+        3 if key == b"cwd" => &mut record.place.cwd,
+        7 if key == b"version" => &mut record.place.version,
+        7 if key == b"agentId" => &mut record.place.agent,
+        9 if key == b"sessionId" => &mut record.place.session,
+        9 if key == b"gitBranch" => &mut record.place.branch,
+        10 if key == b"entrypoint" => &mut record.place.entrypoint,
+        11 if key == b"isSidechain" => return flag(cursor, &mut record.place.is_sidechain),
+        _ => return cursor.skip(),
     };
     cursor.text(text)
 }

@@ -107,8 +107,6 @@ pub(super) fn events(record: At<'_>, line: &[u8], number: u32, tell: &mut dyn Fn
         agent: record.get("agentId").text(),
         sidechain: record.get("isSidechain").is_true(),
         headless: record.get("entrypoint").str() == "sdk-cli",
-        place: None,
-        window: &[],
     };
     let tell = &mut |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
     match record.get("type").str() {
