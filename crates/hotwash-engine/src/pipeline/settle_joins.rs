@@ -1,8 +1,9 @@
 //! Joins pieces that belong together, and parts those again that no longer do.
 //!
-//! Which pieces are one session is a function of all pieces of a working directory, so it is worked out anew for each
-//! directory in which a transcript has changed. A joined session is read again as one, piece after piece, because facts
-//! that depend on order cannot be added up.
+//! Which pieces are one session is a function of all pieces of a working directory. So it is worked out for all pieces
+//! each time, and what differs from the store is written. To look only at some directories would be wrong: a piece that
+//! left one, for another directory or another transcript, may have stood between two pieces that belong together. A joined
+//! session is read again as one, piece after piece, because facts that depend on order cannot be added up.
 
 use super::entry::{Draft, Finished, graded};
 use super::open::{Untold, tell_lines};
@@ -35,8 +36,7 @@ impl Placed<'_> {
     }
 }
 
-/// Brings the sessions of all directories up to date in which one of these transcripts has a piece. What is ready
-/// are sessions of several pieces that need not be read again. They were put as they are if they are of new transcripts,
+/// Brings the sessions up to date after these transcripts have changed. What is ready are sessions of several pieces that need not be read again. They were put as they are if they are of new transcripts,
 /// unless some of their events turned out to be `others`'.
 pub(super) fn settle_joins(
     store: &mut Store,
@@ -49,21 +49,13 @@ pub(super) fn settle_joins(
     let before = store.joined()?;
     let is_as_put = |path: &String| unsettled.is_new(path) && !others.contains(path);
     let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
-    // What was joined to something that has changed may be elsewhere than that is now.
-    let is_changed = |part: &StoredPart| changed.contains(part.path.as_str());
-    let beside: HashSet<&str> =
-        before.values().filter(|parts| parts.iter().any(is_changed)).flatten().map(|part| part.path.as_str()).collect();
-    let folders: HashSet<u64> = holdings
-        .iter()
-        .filter(|holding| of_changed(holding) || beside.contains(holding.path.as_str()))
-        .flat_map(|holding| holding.pieces.iter().map(|piece| piece.folder))
-        .collect();
     let mut pieces: BTreeMap<u64, Vec<Placed<'_>>> = BTreeMap::new();
     for holding in holdings {
-        for piece in holding.pieces.iter().filter(|piece| folders.contains(&piece.folder)) {
+        for piece in &holding.pieces {
             pieces.entry(piece.folder).or_default().push(Placed { holding, piece });
         }
     }
+    let kept = store.session_ids()?;
     // Pieces that were not alone so far. They are known by their ids, because a copy may have another place now.
     let joined_before: HashSet<&str> = before.values().flatten().map(|part| part.id.0.as_str()).collect();
     let (mut joined, mut read, mut single) = (Vec::new(), Vec::new(), Vec::new());
@@ -72,8 +64,7 @@ pub(super) fn settle_joins(
             if let [alone] = run.pieces[..] {
                 let (alone, id) = (placed[alone], placed[alone].piece.id());
                 // What it was joined to may be gone altogether, and its session with it.
-                let is_lost = || Ok::<_, StoreError>(!is_as_put(&alone.holding.path) && !store.has_session(&id.0)?);
-                if joined_before.contains(id.0.as_str()) || is_lost()? {
+                if joined_before.contains(id.0.as_str()) || !kept.contains(&id) {
                     single.extend(part(store, setup, alone)?);
                 }
                 continue;

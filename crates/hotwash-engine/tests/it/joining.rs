@@ -140,6 +140,26 @@ fn prism_a_piece_stays_when_what_it_was_joined_to_moves_elsewhere() {
     assert_eq!(sessions, [(1, 1), (1, 1)]);
 }
 
+/// A copied event belongs to the copy that holds more. With it, a piece may move to another folder, and no longer stand
+/// between two pieces of its own.
+#[test]
+fn prism_pieces_are_joined_when_what_lay_between_belongs_elsewhere() {
+    let first = turn(Talk::new("s1"), "a", "soil.rs");
+    let between = turn(Talk::new("s2").later(4), "b", "rain.rs").in_folder("/srv/meadow");
+    let second = turn(Talk::new("s3").later(8), "c", "soil.rs");
+    let fork = commit(turn(between.fork("s4"), "d", "rain.rs"), "e");
+    let case = Case::with(&[("p/1.jsonl", first.text()), ("p/2.jsonl", between.text()), ("p/3.jsonl", second.text())]);
+    case.ingest();
+    assert_eq!(case.sessions().len(), 3);
+    case.write("p/4.jsonl", fork.text());
+    case.ingest();
+    assert_eq!(case.sessions().len(), 2);
+    let told = case.told();
+    case.forget_everything();
+    case.ingest();
+    assert_eq!(case.told(), told);
+}
+
 /// Sessions are in order of time, and transcripts need not be.
 #[test]
 fn prism_pieces_that_stand_the_other_way_round_are_told_in_order_of_time() {

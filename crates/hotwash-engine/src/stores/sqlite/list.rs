@@ -160,6 +160,14 @@ impl Store {
         self.read(|connection| connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([id]))
     }
 
+    /// The ids of all sessions.
+    pub fn session_ids(&self) -> Result<HashSet<SessionId>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached("SELECT id FROM sessions")?;
+            statement.query_map([], |row| row.get(0).map(SessionId))?.collect()
+        })
+    }
+
     fn by_id(&self, id: &str, rubric_hash: &str) -> Result<Row> {
         let origin = self.offline(rubric_hash)?;
         self.read(|connection| {
