@@ -22,6 +22,9 @@ pub(super) const DOLLAR: Alphabet = 1 << 12;
 /// Digits and what may stand between the digits of a telephone or card number.
 pub(super) const NUMBER: Alphabet = 1 << 13;
 
+/// What stands between the settings of a hash.
+pub(super) const COMMA: Alphabet = 1 << 14;
+
 pub(super) const ALNUM: Alphabet = UPPER | LOWER | DIGIT;
 pub(super) const WORD: Alphabet = ALNUM | UNDERSCORE;
 pub(super) const URL_SAFE: Alphabet = WORD | DASH;
@@ -49,6 +52,7 @@ const fn classes() -> [Alphabet; 256] {
             b'=' => EQUALS,
             b'~' => TILDE,
             b'$' => DOLLAR,
+            b',' => COMMA,
             b' ' | b'\t' | b'\n' | b'\r' => SPACE,
             0x80.. => WIDE,
             _ => 0,

@@ -1,4 +1,4 @@
-//! Credentials on a line of their own kind: HTTP headers, their schemes, and `-u user:password`.
+//! Credentials on a line of their own kind: HTTP headers and their schemes.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::bytes::{
     starts_with_ignoring_case,
 };
 use super::contacts::SAMPLES;
-use super::keywords::{closing_quote, run_of, run_of_not, skip_string_prefix};
+use super::keywords::{run_of, run_of_not, skip_string_prefix};
 use super::placeholder::placeholder_at;
 use super::values::{Style, is_code, is_reference, is_words, weak_value};
 
@@ -75,25 +75,4 @@ pub(super) fn scheme(text: &[u8], word: &Range<usize>) -> Option<Range<usize>> {
         random || value.len() >= 24 && !is_words(value) && !is_code(value) && entropy(value) >= 3.8
     };
     fits.then_some(word.end..end)
-}
-
-pub(super) fn user_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let quote = text.get(at).copied().filter(|b| matches!(b, b'"' | b'\''));
-    let start = at + usize::from(quote.is_some());
-    let end = match quote {
-        Some(quote) => closing_quote(text, start, quote)?,
-        None => run_of_not(text, start, b" \t\r\n\"'`\\"),
-    };
-    // `date -u +%H:%M`
-    if text.get(start) == Some(&b'+') {
-        return None;
-    }
-    let colon = memchr::memchr(b':', slice(text, start, end))? + start;
-    let password = slice(text, colon + 1, end);
-    let fits = password.len() >= 3
-        && !SAMPLES.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()))
-        && !only(password, DIGIT)
-        && !is_reference(password, Style::Tight)
-        && placeholder_at(text, colon + 1) != Some(end);
-    fits.then_some(colon + 1..end)
 }

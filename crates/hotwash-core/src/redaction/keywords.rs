@@ -9,10 +9,12 @@ use super::bytes::{
     ALNUM, DIGIT, DOT, LOWER, SPACE, TOKEN, UNDERSCORE, UPPER, URL_SAFE, WIDE, WORD, ends_with_ignoring_case, entropy,
     has, is, is_at, is_before, line_start_within, only, run_end, run_start, slice, starts_with_ignoring_case,
 };
-use super::headers::{authorization, cookie, scheme, user_flag};
+use super::headers::{authorization, cookie, scheme};
 use super::pairs::{argument, below, beside, plainly_random};
 use super::placeholder::placeholder_at;
-use super::values::{Style, hard_random, is_reference, is_token_length, password_like, strong_value, weak_value};
+use super::values::{
+    Style, hard_random, is_constant, is_reference, is_token_length, password_like, strong_value, weak_value,
+};
 
 /// A word that announces a secret.
 pub(super) struct Keyword {
@@ -42,8 +44,6 @@ pub(super) enum Weight {
     Cookie,
     /// `Bearer`, `Basic` and the like, followed by the credentials themselves.
     Scheme,
-    /// `-u` and `--user`: the part behind the colon.
-    UserFlag,
 }
 
 pub(super) const KEYWORD_KINDS: &[&str] =
@@ -66,7 +66,6 @@ pub(super) static KEYWORDS: &[Keyword] = &[
     keyword("contraseÑa", "password", Weight::Strong),
     keyword("senha", "password", Weight::StrongWord),
     keyword("identified by", "password", Weight::Strong),
-    keyword("sshpass -p", "password", Weight::Strong),
     keyword("pwd", "password", Weight::StrongWord),
     keyword("pass", "password", Weight::StrongWord),
     keyword("psw", "password", Weight::StrongWord),
@@ -109,8 +108,6 @@ pub(super) static KEYWORDS: &[Keyword] = &[
     keyword("cookie", "cookie", Weight::Cookie),
     keyword("bearer ", "authorization", Weight::Scheme),
     keyword("basic ", "authorization", Weight::Scheme),
-    keyword(" -u ", "password", Weight::UserFlag),
-    keyword(" --user ", "password", Weight::UserFlag),
 ];
 
 /// Last words of a name that make it the name of something else: `token_count`, `secretName`, `api_key_env`.
@@ -135,14 +132,13 @@ const NOT_A_KEY: &[&str] = &[
 const IS: &[&str] = &["is ", "ist ", "lautet ", "est ", "es ", "é "];
 
 /// What stands before `pass` in names of passwords that are written as one word.
-const BEFORE_PASS: &[&str] = &["db", "user", "admin", "root", "sql", "ftp", "smtp", "mail"];
+const BEFORE_PASS: &[&str] =
+    &["db", "user", "admin", "root", "sql", "ftp", "smtp", "mail", "imap", "pop", "auth", "remote", "ssh", "become"];
 
 /// Finds the value that the keyword at `word` announces.
 pub(super) fn value_after(text: &[u8], word: &Range<usize>, keyword: &Keyword) -> Option<Range<usize>> {
-    match keyword.weight {
-        Weight::Scheme => return scheme(text, word),
-        Weight::UserFlag => return user_flag(text, word.end),
-        _ => {}
+    if keyword.weight == Weight::Scheme {
+        return scheme(text, word);
     }
     // What follows the word belongs to it only to make it rare, or long enough.
     let word = &(word.start..word.end - usize::from(keyword.word.ends_with(['=', ':', ' ', '"', '\''])));
@@ -293,6 +289,10 @@ fn spaces_suffice(text: &[u8], ident_start: usize, value: usize, keyword: &Keywo
     if memchr::memmem::find(before, b"login ").is_some() || memchr::memmem::find(before, b"machine ").is_some() {
         return true;
     }
+    // A declaration in C: `FunctionPass *create();`
+    if text.get(value) == Some(&b'*') {
+        return false;
+    }
     // Alone on its line, as `.netrc` is often laid out.
     let value_end = run_of_not(text, value, b" \t\r\n");
     let alone = matches!(text.get(value_end), None | Some(b'\n' | b'\r'));
@@ -308,6 +308,7 @@ fn value(
     keyword: &Keyword,
 ) -> Option<Range<usize>> {
     let at = skip_type(text, at);
+    let at = skip_yaml(text, at)?;
     let at = skip_scheme(text, at);
     let at = skip_string_prefix(text, at);
     if let Some(quote @ (b'"' | b'\'' | b'`')) = text.get(at).copied() {
@@ -393,7 +394,8 @@ fn acceptable(text: &[u8], range: Range<usize>, style: Style, keyword: &Keyword)
     }
     // SQL quotes its strings; prose that identifies things quotes names of code.
     let quoted = matches!(text.get(range.start.wrapping_sub(1)), Some(b'\'' | b'"'));
-    if keyword.word == "identified by" && !quoted {
+    let name = matches!(text.get(range.start.wrapping_sub(1)), Some(b'"')) && only(value, UPPER | LOWER | UNDERSCORE);
+    if keyword.word == "identified by" && (!quoted || name) {
         return (text.get(range.end) == Some(&b';') && password_like(value)).then_some(range);
     }
     // `PASS: TestLogin` is a verdict of a test runner; `DB_PASS: x7Hq…` is none.
@@ -403,7 +405,12 @@ fn acceptable(text: &[u8], range: Range<usize>, style: Style, keyword: &Keyword)
         return (assigned && style == Style::Line && short_name_value(value)).then_some(range);
     }
     if keyword.word.starts_with("pw") || keyword.word == "psk" {
-        return (if style == Style::Quoted { password_like(value) } else { short_name_value(value) }).then_some(range);
+        return (if style == Style::Quoted {
+            password_like(value) && !is_constant(value)
+        } else {
+            short_name_value(value)
+        })
+        .then_some(range);
     }
     let list = listed(text, range.start, style);
     let defined = list && is_defined(text, range.start);
@@ -507,6 +514,29 @@ fn skip_type(text: &[u8], at: usize) -> usize {
     } else {
         at
     }
+}
+
+/// `!!str …`, `&name …`: tags and anchors of YAML. Nothing where the tag says that the value is elsewhere.
+fn skip_yaml(text: &[u8], at: usize) -> Option<usize> {
+    const ELSEWHERE: &[&str] =
+        &["!secret", "!vault", "!env", "!env_var", "!ref", "!getatt", "!include", "!importvalue", "!reference", "!var"];
+    const OF_CODE: &[&str] = &["&mut", "&dyn", "&const", "&raw", "&'static"];
+    let mut at = at;
+    while let Some(b'!' | b'&') = text.get(at) {
+        let ends: &[u8] = if text.get(at + 1) == Some(&b'<') { b" \t\r\n" } else { b" \t\r\n\"'`,;(){}" };
+        let end = run_of_not(text, at, ends);
+        let word = slice(text, at, end);
+        let is = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+        if is(ELSEWHERE) {
+            return None;
+        }
+        let spaces = run_of(text, end, b" \t", 24);
+        if spaces == end || is(OF_CODE) {
+            break;
+        }
+        at = spaces;
+    }
+    Some(at)
 }
 
 fn skip_scheme(text: &[u8], at: usize) -> usize {

@@ -6,7 +6,8 @@
 //! A text is scanned as it stands and once more for each disguise it wears: invisible characters, percent
 //! escapes, JSON escapes, base64. A scan is one pass over all anchors (`anchors.rs`) with a small hand-written
 //! test at each hit (`providers.rs` for tokens that name their maker, `keywords.rs` and `headers.rs` for values behind a word, `pairs.rs` for
-//! values apart from their name, `places.rs` for commands and calls, `contacts.rs`, `paths.rs`) and one look at long runs (`shapes.rs`).
+//! values apart from their name, `places.rs` for calls, `forms.rs` for lines and commands, `table.rs` for columns, `contacts.rs`,
+//! `paths.rs`) and one look at long runs (`shapes.rs`).
 //! What comes out is scanned again until nothing is found, so redacting twice changes nothing by construction; text that
 //! does not come to rest is withheld as a whole.
 
@@ -17,6 +18,7 @@ mod clean;
 mod compose;
 mod contacts;
 mod facts;
+mod forms;
 mod headers;
 mod keywords;
 mod pairs;
@@ -27,6 +29,7 @@ mod providers;
 mod rules;
 mod scan;
 mod shapes;
+mod table;
 #[cfg(test)]
 mod tests;
 mod values;

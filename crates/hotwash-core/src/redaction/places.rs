@@ -9,8 +9,8 @@ use super::bytes::{
 };
 use super::keywords::{closing_quote, run_of, run_of_not, skip_string_prefix};
 use super::placeholder::placeholder_at;
-use super::shapes;
 use super::values::{Style, hard_random, is_reference, password_like};
+use super::{shapes, table};
 
 /// Where secrets stand.
 pub(super) struct Place {
@@ -113,7 +113,9 @@ pub(super) static PLACES: &[Place] = &[
     place("new pusher(", "key", How::Argument),
     place("withcustomtoken(", "token", How::Argument),
     place(".totp(", "secret", How::Argument),
-    place(":5432:", "password", How::Other(pgpass)),
+    place(",password", "password", How::Other(table::below)),
+    place(",\"password", "password", How::Other(table::below)),
+    place("_password", "password", How::Other(table::below)),
     place("@tcp(", "password", How::Other(before_at)),
     place("@unix(", "password", How::Other(before_at)),
     place("jdbc:oracle:thin:", "password", How::Other(after_user)),
@@ -249,20 +251,6 @@ fn before_at(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Range<usize>
     }
 }
 
-/// A line of `.pgpass`: `host:5432:database:user:password`
-fn pgpass(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Range<usize>)) {
-    let field = |from: usize| {
-        let end = run_of_not(text, from, b": \t\r\n\"'`");
-        (end > from && text.get(end) == Some(&b':')).then_some(end + 1)
-    };
-    let Some(start) = field(found.end).and_then(field) else { return };
-    let end = run_of_not(text, start, b" \t\r\n\"'`");
-    let host = is_before(text, found.start, URL_SAFE) || slice(text, 0, found.start).ends_with(b"*");
-    if host && let Some(range) = secret(text, start..end).filter(|range| placeholder_at(text, range.start).is_none()) {
-        hit(range);
-    }
-}
-
 /// `user/password@host`
 fn after_user(text: &[u8], found: &Range<usize>, hit: &mut dyn FnMut(Range<usize>)) {
     let slash = run_end(text, found.end, URL_SAFE);
@@ -279,10 +267,10 @@ fn offer(text: &[u8], range: Range<usize>, hit: &mut dyn FnMut(Range<usize>)) {
     }
 }
 
-/// The secret that goes with a public id of AWS: a string of forty letters close behind it.
+/// The secret that goes with a public id of AWS: forty letters close behind it.
 pub(super) fn aws_secret(text: &[u8], id: &Range<usize>) -> Option<Range<usize>> {
     let near = slice(text, id.end, text.len().min(id.end + 60));
-    let open = near.iter().enumerate().filter(|(_, b)| matches!(b, b'"' | b'\'')).map(|(i, _)| id.end + i + 1);
+    let open = near.iter().enumerate().filter(|(_, b)| b"\"':,;|= \t".contains(b)).map(|(i, _)| id.end + i + 1);
     open.map(|start| start..run_end(text, start, BASE64)).find(|r| {
         r.len() == 40 && hard_random(slice(text, r.start, r.end)) && run_start(text, r.start, ALNUM, 1) == r.start
     })

@@ -4,8 +4,8 @@
 //! documented one, so that a token of odd length, cut or padded, still goes.
 
 use super::bytes::{
-    ALNUM, Alphabet, BASE64, DASH, DIGIT, DOLLAR, DOT, DOTTED, EQUALS, HEX, LOWER, PLUS_SLASH, TOKEN, UPPER, URL_SAFE,
-    WORD, entropy, has,
+    ALNUM, Alphabet, BASE64, COMMA, DASH, DIGIT, DOLLAR, DOT, DOTTED, EQUALS, HEX, LOWER, PLUS_SLASH, TOKEN, UPPER,
+    URL_SAFE, WORD, entropy, has,
 };
 
 /// One kind of token with a prefix of its own.
@@ -67,6 +67,8 @@ const fn inside(kind: &'static str, prefix: &'static str, alphabet: Alphabet, mi
     Pattern { kind, prefix, alphabet, min, left: Left::Inside, check: Check::Random }
 }
 
+/// What the hash of a password is written in.
+const CRYPT: Alphabet = BASE64 | DOT | DOLLAR | EQUALS | COMMA | DASH;
 const CAPS: Alphabet = UPPER | DIGIT;
 const SMALL: Alphabet = LOWER | DIGIT;
 
@@ -288,6 +290,23 @@ pub(super) static PATTERNS: &[Pattern] = &[
     any("age", "AGE-SECRET-KEY-1", ALNUM, 16),
     word("deno", "ddp_", ALNUM, 30, Check::Random),
     any("jwt", "sk.eyJ", DOTTED | DOT, 24),
+    // What passwords were made into
+    word("hash", "$1$", CRYPT, 24, Check::Random),
+    word("hash", "$5$", CRYPT, 44, Check::Random),
+    word("hash", "$6$", CRYPT, 80, Check::Random),
+    word("hash", "$y$", CRYPT, 40, Check::Random),
+    word("hash", "$2a$", CRYPT, 50, Check::Random),
+    word("hash", "$2b$", CRYPT, 50, Check::Random),
+    word("hash", "$2x$", CRYPT, 50, Check::Random),
+    word("hash", "$2y$", CRYPT, 50, Check::Random),
+    word("hash", "$P$B", CRYPT, 28, Check::Random),
+    word("hash", "$H$9", CRYPT, 28, Check::Random),
+    word("hash", "$S$D", CRYPT, 48, Check::Random),
+    any("hash", "$apr1$", CRYPT, 24),
+    any("hash", "$argon2", CRYPT, 40),
+    any("hash", "$scrypt$", CRYPT, 40),
+    any("hash", "pbkdf2_sha256$", CRYPT, 40),
+    any("hash", "pbkdf2_sha1$", CRYPT, 30),
 ];
 
 /// Prefixes that are in too many words to be anchors. They are looked for only in long runs of token letters.

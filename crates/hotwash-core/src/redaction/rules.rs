@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::anchors::{Anchors, Case, Word};
 use super::facts::Vocabulary;
+use super::forms::{FORMS, Form};
 use super::keywords::{KEYWORDS, Keyword};
 use super::paths::HOME_ANCHORS;
 use super::placeholder::Kind;
@@ -50,6 +51,7 @@ pub(super) enum Anchor {
     Provider(&'static Pattern),
     Keyword(&'static Keyword),
     Place(&'static Place),
+    Form(&'static Form),
     Pem,
     Putty,
     Jwt,
@@ -110,6 +112,11 @@ impl Rules {
         }
         for place in PLACES {
             add(place.anchor, place.case, Anchor::Place(place));
+        }
+        for form in &FORMS {
+            for anchor in form.anchors {
+                add(anchor, Case::Any, Anchor::Form(form));
+            }
         }
         for anchor in HOME_ANCHORS {
             add(anchor, Case::Any, Anchor::Home);

@@ -25,6 +25,7 @@ pub(super) struct Hit {
 pub(super) fn scan(text: &str, rules: &Rules) -> Vec<Hit> {
     let mut hits = plain(text.as_bytes(), rules);
     let bytes = text.as_bytes();
+    hits.extend(shapes::alone(bytes).map(|range| Hit { range, kind: Kind::Secret("key"), value: None }));
     base64::runs(bytes, |range| {
         let run = slice(bytes, range.start, range.end);
         words(run, range.start, &mut hits);
@@ -101,6 +102,12 @@ impl Scanner<'_> {
             Anchor::Place(place) => {
                 place.find(text, &found, &mut |range| {
                     self.hits.push(Hit { range, kind: Kind::Secret(place.kind), value: None });
+                });
+                None
+            }
+            Anchor::Form(form) => {
+                form.find(text, &found, &mut |range| {
+                    self.hits.push(Hit { range, kind: Kind::Secret(form.kind), value: None });
                 });
                 None
             }

@@ -67,6 +67,14 @@ pub(super) fn find(text: &[u8], run: &Range<usize>) -> Option<(Range<usize>, &'s
     }
 }
 
+/// The key that is the whole content of a file, as that of Rails is.
+pub(super) fn alone(text: &[u8]) -> Option<Range<usize>> {
+    let key = text.trim_ascii();
+    let start = text.iter().position(|b| !b.is_ascii_whitespace())?;
+    let random = key.len() == 32 && only(key, LOWER | DIGIT) && only(key, HEX) && hard_random(key);
+    random.then_some(start..start + key.len())
+}
+
 /// Letters of both cases and digits.
 fn mixed(value: &[u8], alphabet: Alphabet) -> bool {
     only(value, alphabet) && [DIGIT, UPPER, LOWER].iter().all(|kind| has(value, *kind)) && hard_random(value)

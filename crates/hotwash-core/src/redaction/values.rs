@@ -40,7 +40,7 @@ pub(super) fn is_reference(value: &[u8], style: Style) -> bool {
     {
         return true;
     }
-    if is_hash(value) || PUBLIC_KEYS.iter().any(|mark| value.starts_with(mark)) {
+    if PUBLIC_KEYS.iter().any(|mark| value.starts_with(mark)) {
         return true;
     }
     // `{name}` of a format string, `4097u32`, `*const u8`.
@@ -63,13 +63,6 @@ pub(super) fn is_reference(value: &[u8], style: Style) -> bool {
     STOP.iter().any(|w| value.eq_ignore_ascii_case(w.as_bytes()))
 }
 
-/// What a password was made into: it says nothing of the password.
-fn is_hash(value: &[u8]) -> bool {
-    [&b"$2a$"[..], b"$2b$", b"$2y$", b"$argon2", b"$5$", b"$6$", b"$1$", b"pbkdf2_"]
-        .iter()
-        .any(|mark| value.starts_with(mark))
-}
-
 /// How public keys begin: those of `ssh`, and those in DER.
 const PUBLIC_KEYS: &[&[u8]] =
     &[b"AAAAB3NzaC1", b"AAAAC3NzaC1", b"AAAAE2VjZHNh", b"MFkwEwYHKoZIzj0C", b"MIIBIjANBgkqhkiG9w0B", b"MCowBQYDK2Vw"];
@@ -81,7 +74,7 @@ fn is_number(value: &[u8]) -> bool {
         let digits = digits.strip_suffix(b"_u32").or(digits.strip_suffix(b"_u64")).unwrap_or(digits);
         return digits.len() <= 8 && only(digits, HEX);
     }
-    if only(value, DIGIT | DOT) && memchr::memchr_iter(b'.', value).count() > 1 {
+    if only(value, DIGIT | DOT) && value.contains(&b'.') {
         return true;
     }
     let kind = value.iter().position(|b| matches!(b, b'u' | b'i' | b'f')).unwrap_or(value.len());
@@ -93,7 +86,7 @@ fn is_number(value: &[u8]) -> bool {
 
 pub(super) fn strong_value(value: &[u8], style: Style, spaces_allowed: bool) -> bool {
     let letters_only = only(value, UPPER | LOWER | WIDE);
-    if style == Style::Loose && is_constant(value) || is_camel(value) && value.len() >= 16 {
+    if style == Style::Loose && (is_constant(value) || is_camel(value) && value.len() >= 16) {
         return false;
     }
     let wordy = only(value, UPPER | LOWER | WIDE | SPACE | DOT | DASH | UNDERSCORE)
@@ -236,7 +229,7 @@ fn numbered(word: &[u8]) -> &[u8] {
 }
 
 /// The name of a constant: `DOT11_AUTH_CIPHER_PAIR`.
-fn is_constant(value: &[u8]) -> bool {
+pub(super) fn is_constant(value: &[u8]) -> bool {
     let name = value.strip_suffix(b",").unwrap_or(value);
     name.contains(&b'_') && only(name, UPPER | DIGIT | UNDERSCORE) && has(name, UPPER)
 }
@@ -351,5 +344,6 @@ const STOP: &[&str] = &[
     "removed", "empty", "unset", "default", "unknown", "yes", "inherit", "secretstr", "self", "this", "option", "value",
     "field", "input", "prompt", "prompts", "stdin", "missing", "invalid", "incorrect", "wrong", "expired", "reset", "reset.",
     "changeme", "change_me", "change-me", "placeholder", "example", "name", "auth", "userdata", "unspecified",
-    "protected", "manager", "your", "must", "should", "cannot", "authentication", "rotation", "[redacted]", "the", "and",
+    "protected", "manager", "your", "must", "should", "cannot", "authentication", "rotation", "[redacted]", "pass", "fail",
+    "options", "flag", "flags", "argument", "arguments", "from", "the", "and",
 ];

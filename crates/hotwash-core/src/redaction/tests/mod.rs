@@ -3,6 +3,7 @@
 
 mod forms;
 mod innocent;
+mod kinds;
 mod planted;
 mod properties;
 mod types;
