@@ -1,23 +1,20 @@
 //! Transcripts kept beside the store, because the agent deletes its own after a month.
 //!
-//! Keeping costs next to nothing. A transcript is cloned where the file system can share blocks, and copied where not. Only
-//! when a run finds more than it can copy in passing, it links cold ones, and the rest where very many are hot (another name
-//! of the same file, which survives its deletion, though not being rewritten in place). What has gone cold is compressed
-//! later, in small portions, links first, which also makes it independent of the original. The archive is the owner's:
-//! nothing in it is redacted, nothing of it leaves the machine.
+//! A transcript is copied. Only when a run finds more than it can copy in passing, it links cold ones, and the rest where
+//! very many are hot (another name of the same file, which survives its deletion, though not being rewritten in place). What
+//! has gone cold is compressed later, in small portions, links first, which also makes it independent of the original. The
+//! archive is the owner's: nothing in it is redacted, nothing of it leaves the machine.
 
+use crate::platform::{file_number, modified_ns, private_folder};
 use crate::sources::claude_code::discover::Found;
 use crate::stores::{Archived, Form};
-use rustix::fs::{AtFlags, Mode, OFlags, linkat};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A file written within this time may still be rewritten in place.
@@ -45,10 +42,6 @@ pub struct Archive {
     /// What may still be copied in this run, of cold files and of others.
     budget: Arc<AtomicU64>,
     hot_budget: Arc<AtomicU64>,
-    /// The file system was asked to share blocks and does not.
-    no_clones: Arc<AtomicBool>,
-    /// The folder itself, once it is prepared: thousands of names are looked up from here, not from the root.
-    open: Arc<OnceLock<OwnedFd>>,
 }
 
 impl Archive {
@@ -60,8 +53,6 @@ impl Archive {
             now_ns,
             budget: Arc::new(AtomicU64::new(COPIED_BYTES)),
             hot_budget: Arc::new(AtomicU64::new(COPIED_HOT_BYTES)),
-            no_clones: Arc::default(),
-            open: Arc::default(),
         }
     }
 
@@ -72,12 +63,7 @@ impl Archive {
 
     /// Makes the folder, for the owner's eyes only.
     pub fn prepare(&self) -> io::Result<()> {
-        use std::os::unix::fs::DirBuilderExt;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let folder = rustix::fs::open(&self.folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        // Prepared twice, it is the same folder.
-        let _ = self.open.set(folder);
-        Ok(())
+        private_folder().recursive(true).create(&self.folder)
     }
 
     /// Is told what a run will keep. Where that is more than it can copy in passing, it copies none of the cold ones: the
@@ -120,49 +106,20 @@ impl Archive {
     fn keep_anew(&self, found: &Found, file: &File, name: &str) -> io::Result<Form> {
         let to = || self.folder.join(name);
         if !self.may_copy(found) {
-            if !self.is_cold(found) && self.clones(file, &to()) {
-                return Ok(Form::Copy);
-            }
-            match self.link(found, file, name) {
+            match link(found, file, &to()) {
                 Ok(()) => return Ok(Form::Link),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && same_file(&to(), found) => {
                     return Ok(Form::Link);
                 }
-                Err(_) => {} // another file system, one without links, or a file without a name: copy
+                Err(_) => {} // another file system, one without links, or another file in its place: copy
             }
         }
         replace(&to(), |out| {
-            if rustix::fs::ioctl_ficlone(&*out, file).is_err() {
-                let mut from = file;
-                from.rewind()?;
-                io::copy(&mut from, out)?;
-            }
-            Ok(())
+            let mut from = file;
+            from.rewind()?;
+            io::copy(&mut from, out).map(drop)
         })?;
         Ok(Form::Copy)
-    }
-
-    /// Copies a file by sharing its blocks, and says whether it did. Asks no more once it could not.
-    fn clones(&self, file: &File, to: &Path) -> bool {
-        let clone = |out: &mut File| Ok(rustix::fs::ioctl_ficlone(&*out, file)?);
-        let done = !self.no_clones.load(Ordering::Relaxed) && replace(to, clone).is_ok();
-        self.no_clones.store(!done, Ordering::Relaxed);
-        done
-    }
-
-    /// Gives a file a second name: the very one that was opened, whatever stands in its place by now.
-    fn link(&self, found: &Found, file: &File, name: &str) -> io::Result<()> {
-        if let Some(Ok(())) = self.open.get().map(|folder| linkat(file, "", folder, name, AtFlags::EMPTY_PATH)) {
-            return Ok(());
-        }
-        // Older systems ask for a privilege, and none gives a name to what has lost its last one.
-        let to = self.folder.join(name);
-        fs::hard_link(&found.path, &to)?;
-        if fs::metadata(&to)?.ino() == file.metadata()?.ino() {
-            return Ok(());
-        }
-        fs::remove_file(&to)?;
-        Err(io::Error::new(io::ErrorKind::NotFound, "another file has taken its place"))
     }
 
     /// Whether a file may be copied in this run, which uses some of what may be.
@@ -195,8 +152,7 @@ impl Archive {
             let Ok(metadata) = fs::metadata(&from) else {
                 continue;
             };
-            let mtime_ns = metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec();
-            if self.now_ns - mtime_ns < COLD_NS {
+            if self.now_ns - modified_ns(&metadata) < COLD_NS {
                 continue;
             }
             let name = format!("{}.zst", entry.name);
@@ -251,7 +207,7 @@ impl Archive {
     pub fn tidy(&self) {
         let Ok(names) = fs::read_dir(&self.folder) else { return };
         for entry in names.flatten().filter(|entry| entry.file_name().as_encoded_bytes().ends_with(b".tmp")) {
-            let old = entry.metadata().is_ok_and(|draft| self.now_ns - draft.mtime() * 1_000_000_000 > HOT_NS);
+            let old = entry.metadata().is_ok_and(|draft| self.now_ns - modified_ns(&draft) > HOT_NS);
             if old {
                 let _ = fs::remove_file(entry.path());
             }
@@ -288,8 +244,21 @@ fn replace(to: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Re
     done
 }
 
+/// Gives the file that was opened a second name, unless another has taken its place.
+fn link(found: &Found, file: &File, to: &Path) -> io::Result<()> {
+    let opened = file_number(&file.metadata()?).filter(|_| found.inode != 0);
+    let opened = opened.ok_or(io::ErrorKind::Unsupported)?;
+    fs::hard_link(&found.path, to)?;
+    // Of a symbolic link, not the file but the link may have got the name.
+    if file_number(&fs::symlink_metadata(to)?) == Some(opened) {
+        return Ok(());
+    }
+    fs::remove_file(to)?;
+    Err(io::Error::new(io::ErrorKind::NotFound, "another file has taken its place"))
+}
+
 fn same_file(kept: &Path, found: &Found) -> bool {
-    fs::metadata(kept).is_ok_and(|metadata| metadata.ino() == found.inode)
+    found.inode != 0 && fs::metadata(kept).is_ok_and(|metadata| file_number(&metadata) == Some(found.inode))
 }
 
 /// Adds what came after `size` bytes. A crash in between leaves a few bytes too many, which are cut first.
@@ -389,7 +358,6 @@ mod tests {
 
     #[test]
     fn what_was_opened_is_kept_whatever_has_taken_its_place() {
-        // Moved away it has a name and can be linked, at least where the system links what is open; replaced it has none.
         for (is_replaced, day) in [(false, 50), (true, 50), (true, 100)] {
             let case = Case::new();
             case.archive.budget.store(0, Ordering::Relaxed);
@@ -427,12 +395,29 @@ mod tests {
     }
 
     #[test]
-    fn links_are_made_by_place_where_nothing_else_will_do() {
+    fn where_files_have_no_numbers_all_are_copied() {
         let case = Case::new();
-        let archive = Archive { open: Arc::default(), budget: Arc::default(), ..case.archive.clone() };
-        let found = case.write("one\n", 50);
-        let kept = archive.keep(&found, &File::open(&found.path).unwrap(), 1, None).unwrap();
-        assert_eq!((kept.form, case.content(&kept).as_str()), (Form::Link, "one\n"));
+        case.archive.budget.store(0, Ordering::Relaxed);
+        let unnumbered = |text: &str| Found { inode: 0, ..case.write(text, 50) };
+        let kept = case.keep(&unnumbered("one\n"), 1, None);
+        let kept = case.keep(&unnumbered("one\ntwo\n"), 1, Some(&kept));
+        assert_eq!((kept.form, case.content(&kept).as_str()), (Form::Copy, "one\ntwo\n"));
+        let again = case.keep(&unnumbered("another\n"), 1, None);
+        assert_eq!((again.form, case.content(&again).as_str()), (Form::Copy, "another\n"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn of_a_symbolic_link_the_file_is_kept() {
+        let case = Case::new();
+        case.archive.budget.store(0, Ordering::Relaxed);
+        let file = case.write_as("elsewhere.jsonl", "one\n", 50);
+        let path = case.folder.path().join("t.jsonl");
+        std::os::unix::fs::symlink(&file.path, &path).unwrap();
+        let found = Found::new(path.clone(), &fs::metadata(&path).unwrap());
+        let kept = case.keep(&found, 1, None);
+        fs::remove_file(&file.path).unwrap();
+        assert_eq!(case.content(&kept), "one\n");
     }
 
     #[test]
@@ -469,9 +454,7 @@ mod tests {
         let found = case.write("one\n", 100);
         case.archive.hot_budget.store(found.size + 1, Ordering::Relaxed);
         let forms = [1, 2].map(|version| case.keep(&found, version, None).form);
-        // Unless nothing need be copied for it.
-        let is_cloned = case.archive.clones(&File::open(&found.path).unwrap(), &case.folder.path().join("clone"));
-        assert_eq!(forms, [Form::Copy, if is_cloned { Form::Copy } else { Form::Link }]);
+        assert_eq!(forms, [Form::Copy, Form::Link]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod judging;
 pub mod langfuse;
 pub mod net;
 pub mod pipeline;
+pub mod platform;
 pub mod sinks;
 pub mod sources;
 pub mod stores;

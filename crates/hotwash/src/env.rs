@@ -1,6 +1,7 @@
 //! Every environment variable that hotwash looks at, and the one place that looks.
 #![expect(clippy::doc_markdown, reason = "these comments are shown on a terminal")]
 
+use crate::folders::{Folders, System, folders};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -51,12 +52,18 @@ variables! {
     NO_COLOR = "NO_COLOR", "Set to anything to have no colour.";
     CLAUDE_CONFIG_DIR = "CLAUDE_CONFIG_DIR", "Claude Code's folders, separated by commas, instead of ~/.claude.";
     HOME = "HOME", "The home directory: where the defaults below start, and what redaction turns into ~.";
-    XDG_DATA_HOME = "XDG_DATA_HOME", "Where the store is by default, in hotwash/; else ~/.local/share.";
-    XDG_CONFIG_HOME = "XDG_CONFIG_HOME", "Where the user's settings are, in hotwash/config.toml; else ~/.config.";
+    XDG_DATA_HOME = "XDG_DATA_HOME", "Where the store is by default, in hotwash/; else ~/.local/share, or where the system has data.";
+    XDG_CONFIG_HOME = "XDG_CONFIG_HOME", "Where the user's settings are, in hotwash/config.toml; else ~/.config, or where the system has settings.";
+    USERPROFILE = "USERPROFILE", "On Windows, the home directory; before HOME.";
+    APPDATA = "APPDATA", "On Windows, where settings are, where XDG_CONFIG_HOME is not set.";
+    LOCALAPPDATA = "LOCALAPPDATA", "On Windows, where the store is, where XDG_DATA_HOME is not set.";
     USER = "USER", "The account's name, which redaction takes out of texts.";
     LOGNAME = "LOGNAME", "The account's name, where USER is not set.";
+    USERNAME = "USERNAME", "The account's name on Windows.";
     HOSTNAME = "HOSTNAME", "The machine's name, which redaction takes out of texts.";
+    COMPUTERNAME = "COMPUTERNAME", "The machine's name on Windows.";
     TMPDIR = "TMPDIR", "Where the example week and stdin are put while they are read; else /tmp.";
+    TEMP = "TEMP", "The same on Windows.";
     COLUMNS = "COLUMNS", "The width of the terminal, where the terminal does not say.";
 }
 
@@ -71,10 +78,15 @@ impl Environment {
     /// Reads it.
     pub(crate) fn read() -> Environment {
         let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
-        Environment {
-            variables: std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect(),
-            folder: std::env::current_dir().unwrap_or_default(),
+        let mut variables: BTreeMap<_, _> =
+            std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect();
+        let home = if cfg!(windows) { USERPROFILE } else { HOME };
+        if variables.get(home).is_none_or(String::is_empty)
+            && let Some(folder) = std::env::home_dir()
+        {
+            variables.insert(home.to_owned(), text(folder.into_os_string()));
         }
+        Environment { variables, folder: std::env::current_dir().unwrap_or_default() }
     }
 
     /// A variable that is set and not empty.
@@ -89,17 +101,11 @@ impl Environment {
 
     /// The home directory.
     pub(crate) fn home(&self) -> Option<PathBuf> {
-        self.get(HOME).map(PathBuf::from).or_else(std::env::home_dir)
+        self.folders().home.map(PathBuf::from)
     }
 
-    /// A folder of the XDG kind: as the variable says where it is absolute, else under the home directory.
-    pub(crate) fn xdg(&self, name: &str, otherwise: &str) -> Option<PathBuf> {
-        let named = self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        named.or_else(|| Some(self.home()?.join(otherwise)))
-    }
-
-    /// Where things that last only as long as a run are put.
-    pub(crate) fn temporary(&self) -> PathBuf {
-        self.get(TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    /// Where things are kept.
+    pub(crate) fn folders(&self) -> Folders {
+        folders(System::THIS, |name| self.get(name))
     }
 }

@@ -1,9 +1,9 @@
 //! The bundled example week, and the temporary place that it and stdin are read from.
 
 use crate::env::Environment;
+use hotwash_engine::platform::private_folder;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Name and content of each file.
@@ -38,10 +38,11 @@ impl Place {
 
     fn new(env: &Environment, name: &'static str) -> io::Result<Place> {
         let mut random = [0; 8];
-        File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let folder = env.temporary().join(format!("hotwash-{name}-{:016x}", u64::from_le_bytes(random)));
+        getrandom::fill(&mut random)?;
+        let folder =
+            PathBuf::from(env.folders().temporary).join(format!("hotwash-{name}-{:016x}", u64::from_le_bytes(random)));
         // For the owner's eyes only, and an error if somebody else was there first.
-        fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        private_folder().create(&folder)?;
         Ok(Place { folder, name })
     }
 

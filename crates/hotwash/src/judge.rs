@@ -26,13 +26,13 @@ use hotwash_engine::judging::log::{EgressLog, StoredLedger};
 use hotwash_engine::judging::{self, Ask, Backend, Docket, Dockets, Estimate, Look, Report, Setup, Share, Subject};
 use hotwash_engine::net::http::Network;
 use hotwash_engine::net::retry::Retries;
+use hotwash_engine::platform::private_file;
 use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
 use hotwash_engine::stores::{Row, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -663,8 +663,8 @@ fn alone(settings: &Settings) -> Result<File, Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
     }
-    let mut options = File::options();
-    options.create(true).truncate(false).write(true).mode(0o600);
+    let mut options = private_file();
+    options.create(true).truncate(false).write(true);
     let file = options.open(&path).map_err(|error| cannot(&error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),

@@ -2,9 +2,9 @@
 
 use crate::env::{self, Environment};
 use hotwash_core::redaction::{Machine, Rules};
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use hotwash_engine::platform::{host_name, private_file};
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,22 +46,20 @@ pub(crate) fn names(env: &Environment) -> Vec<String> {
 }
 
 fn user(env: &Environment) -> Option<String> {
-    env.get(env::USER).or_else(|| env.get(env::LOGNAME)).map(str::to_owned)
+    [env::USER, env::LOGNAME, env::USERNAME].iter().find_map(|name| env.get(name)).map(str::to_owned)
 }
 
 fn host(env: &Environment) -> Option<String> {
-    let file = |path: &str| fs::read_to_string(path).ok().map(|name| name.trim().to_owned());
     env.get(env::HOSTNAME)
         .map(str::to_owned)
-        .or_else(|| file("/proc/sys/kernel/hostname"))
-        .or_else(|| file("/etc/hostname"))
-        .filter(|name| !name.is_empty())
+        .or_else(host_name)
+        .or_else(|| env.get(env::COMPUTERNAME).map(str::to_owned))
 }
 
 fn secrets(env: &Environment) -> Vec<String> {
     let secret = |(name, value): &(&str, &str)| {
         let name = name.to_ascii_uppercase();
-        let is_path = value.starts_with(['/', '~', '.']) || Path::new(value).exists();
+        let is_path = value.starts_with(['/', '~', '.']) || Path::new(value).is_absolute() || Path::new(value).exists();
         SECRET_NAMES.iter().any(|part| name.contains(part)) && value.len() >= SECRET_LENGTH && !is_path
     };
     env.each().filter(secret).map(|(_, value)| value.to_owned()).collect()
@@ -74,7 +72,7 @@ fn key(store: &Path, new: NewKey) -> [u8; 32] {
         return key;
     }
     let mut key = [0; 32];
-    if File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut key)).is_err() {
+    if getrandom::fill(&mut key).is_err() {
         return key;
     }
     if new == NewKey::Keep && keep_key(&path, &key).is_err() {
@@ -93,7 +91,7 @@ fn keep_key(path: &Path, key: &[u8; 32]) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let draft = path.with_extension(format!("key.{}", std::process::id()));
-    let written = File::options().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
+    let written = private_file().write(true).create_new(true).open(&draft).and_then(|mut file| {
         file.write_all(key)?;
         // A link is there whole or not at all, and never replaces another process's.
         fs::hard_link(&draft, path)

@@ -8,6 +8,7 @@ mod counts;
 mod env;
 mod errors;
 mod example;
+mod folders;
 mod judge;
 mod judge_settings;
 mod langfuse;

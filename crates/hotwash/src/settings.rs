@@ -18,8 +18,6 @@ use std::path::{Path, PathBuf};
 
 /// The project's settings, in its folder or one above it.
 const PROJECT_FILE: &str = ".hotwash.toml";
-/// The user's settings, in the configuration folder.
-const USER_FILE: &str = "hotwash/config.toml";
 /// How many files are read at once unless somebody asks for more. Each reader takes two to three megabytes, and all that is
 /// done by one thread, keeping and settling what was read, takes about as long as eight readers need.
 const MOST_READERS: usize = 8;
@@ -202,7 +200,8 @@ pub(crate) fn resolve(
     let max_usd = checked("--max-usd", max_usd, &|text| dollars(text).is_some())?;
     let judge_price = checked("--judge-price", judge_price, &|text| judge_settings::price(text).is_some())?;
     let project_path = env.folder.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file());
-    let user_path = env.xdg(env::XDG_CONFIG_HOME, ".config").map(|folder| folder.join(USER_FILE));
+    let places = env.folders();
+    let user_path = places.settings.map(PathBuf::from);
     let layers = Layers {
         env,
         project: project_path.as_deref().map(File::read).transpose()?,
@@ -216,7 +215,7 @@ pub(crate) fn resolve(
             .hint(format!("set it in your own file, {}", own.display())));
     }
 
-    let home = env.home();
+    let home = places.home.map(PathBuf::from);
     let expand = |text: &str| match (text.strip_prefix("~/"), &home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
@@ -229,14 +228,15 @@ pub(crate) fn resolve(
     let key = |text: &str| Some(Key::new(text));
     let number = |text: &str| text.parse().ok().filter(|jobs| *jobs > 0);
 
-    let data = env.xdg(env::XDG_DATA_HOME, ".local/share").unwrap_or_else(|| env.folder.clone());
     let readers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_READERS);
+    let store_here = || places.store.map_or_else(|| env.folder.join("hotwash").join("hotwash.db"), PathBuf::from);
     let usual_folders = || {
-        let newer = env.xdg(env::XDG_CONFIG_HOME, ".config").map(|folder| folder.join("claude"));
-        [Some(expand("~/.claude")), newer.filter(|folder| folder.is_dir())].into_iter().flatten().collect()
+        let [usual, other] = places.claude.map(|folder| folder.map(PathBuf::from));
+        let usual = usual.unwrap_or_else(|| "~/.claude".into());
+        [Some(usual), other.filter(|folder| folder.is_dir())].into_iter().flatten().collect()
     };
     let mut settings = Settings {
-        store: layers.pick("store", store, &[env::STORE], path, || data.join("hotwash/hotwash.db"))?,
+        store: layers.pick("store", store, &[env::STORE], path, store_here)?,
         archive: layers.pick("archive", no_archive.then_some(false), &[], yes_or_no, || true)?,
         jobs: layers.pick("jobs", jobs.map(usize::from), &[env::JOBS], number, || readers)?,
         rubric: layers.pick("rubric", rubric, &[env::RUBRIC], text, || "v2".into())?,

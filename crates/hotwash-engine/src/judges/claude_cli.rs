@@ -7,6 +7,7 @@ use super::egress;
 use super::http;
 use super::retry::{Gate, Retries, Setback, Tries};
 use super::{Failing, JudgeError, Key, Live, Reply, Stop, World, anthropic, schema};
+use crate::platform::{begin_group, end_group};
 use crate::sources::claude_code::{JUDGE_FOLDER, JUDGE_MARK};
 use hotwash_core::prompts::Prompt;
 use hotwash_core::sessions::Timestamp;
@@ -16,7 +17,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Read, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -426,8 +427,7 @@ fn failing(status: Option<u16>, said: &str) -> Option<Failing> {
 /// Runs a command to its end; none if that took too long, in which case it and what it started are ended.
 fn run(mut command: Command, input: String, timeout: Duration) -> io::Result<Option<Ran>> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    begin_group(&mut command);
     let mut child = command.spawn()?;
     let start = Instant::now();
     if let Some(mut stdin) = child.stdin.take() {
@@ -441,7 +441,7 @@ fn run(mut command: Command, input: String, timeout: Duration) -> io::Result<Opt
             break status;
         }
         if start.elapsed() >= timeout {
-            end(&mut child);
+            end_group(&mut child);
             child.wait()?;
             return Ok(None);
         }
@@ -451,7 +451,7 @@ fn run(mut command: Command, input: String, timeout: Duration) -> io::Result<Opt
     // What it started may hold its output open.
     let mut take = |pipe: &Receiver<Vec<u8>>| match pipe.recv_timeout(Duration::from_secs(2)) {
         Err(RecvTimeoutError::Timeout) => {
-            end(&mut child);
+            end_group(&mut child);
             pipe.recv_timeout(Duration::from_secs(2)).unwrap_or_default()
         }
         got => got.unwrap_or_default(),
@@ -473,13 +473,4 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
         let _ = sender.send(bytes);
     });
     receiver
-}
-
-/// Ends a process and all that it started.
-fn end(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
 }

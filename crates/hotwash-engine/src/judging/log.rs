@@ -2,12 +2,12 @@
 
 use crate::judges::batches::{Ledger, OpenBatch};
 use crate::net::egress::{Egress, Sending};
+use crate::platform::private_file;
 use crate::stores::Store;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,7 +20,7 @@ impl EgressLog {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        let file = private_file().append(true).create(true).open(path)?;
         Ok(EgressLog(Mutex::new(file)))
     }
 }

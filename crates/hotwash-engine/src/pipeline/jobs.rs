@@ -5,7 +5,7 @@
 
 use super::Setup;
 use super::entry::{Begun, Read, entries};
-use super::open::{fetch, open_to_look, still_begins_so, tail_of_read, would_wait};
+use super::open::{still_begins_so, tail_of_read};
 use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::Found;
@@ -74,25 +74,7 @@ pub(super) fn take<'j>(
     };
     let from = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end).ok()?;
     let taken = &jobs[from..end(from)?];
-    let opened: Vec<_> = taken.iter().map(|job| (job, open_to_look(&job.found.path))).collect();
-    fetch_ahead(&opened);
-    Some(opened)
-}
-
-/// Has the system fetch all but the first, which is read at once, if the disk would have to be waited for. As a rule that is so
-/// for all of them or for none, so the last one is asked.
-fn fetch_ahead(opened: &[(&Job<'_>, io::Result<File>)]) {
-    let begins = |job: &Job<'_>| job.before.as_ref().map_or(0, |before| before.offset);
-    let Some((_, later)) = opened.split_first() else { return };
-    if let Some((job, Ok(last))) = later.last()
-        && would_wait(last, begins(job))
-    {
-        for (job, file) in later {
-            if let Ok(file) = file {
-                fetch(file, begins(job));
-            }
-        }
-    }
+    Some(taken.iter().map(|job| (job, File::open(&job.found.path))).collect())
 }
 
 /// How much a reader has in hand.
@@ -319,33 +301,6 @@ mod tests {
         assert_eq!(taken(&[], 2), (vec![], vec![]));
         // Nor is much taken at a time where many are nearly long.
         assert_eq!(taken(&[LONG_BYTES - 1; 100], 2).0[..3], [2, 2, 2]);
-    }
-
-    #[test]
-    fn what_was_fetched_ahead_is_read_from_its_beginning() {
-        let (folder, topics) = (tempfile::tempdir().unwrap(), Arc::default());
-        let mut found = found(&[4; 5]);
-        for (n, found) in found.iter_mut().enumerate() {
-            found.path = folder.path().join(format!("{n}.jsonl"));
-            std::fs::write(&found.path, format!("<{n}>\n")).unwrap();
-        }
-        // It may be gone by then.
-        std::fs::remove_file(&found[2].path).unwrap();
-        let jobs: Vec<Job<'_>> =
-            found.iter().map(|found| Job { found, before: None, archived: None, topics: &topics }).collect();
-        let opened: Vec<_> = jobs.iter().map(|job| (job, open_to_look(&job.found.path))).collect();
-        for (_, file) in &opened {
-            // Also if nobody had to wait for the disk.
-            if let Ok(file) = file {
-                fetch(file, 0);
-            }
-        }
-        fetch_ahead(&opened);
-        fetch_ahead(&opened[..1]);
-        fetch_ahead(&[]);
-        let read: Vec<_> = opened.into_iter().map(|(_, file)| file.and_then(io::read_to_string).ok()).collect();
-        let words = |n: usize| Some(format!("<{n}>\n"));
-        assert_eq!(read, [words(0), words(1), None, words(3), words(4)]);
     }
 
     #[test]

@@ -6,12 +6,9 @@ use crate::sources::claude_code::discover::words;
 use crate::sources::claude_code::read::{self, Window};
 use crate::stores::{FileState, Form, Store, StoreError, StoredPart, transcript_numbers};
 use hotwash_core::sessions::{Event, EventId, Origin};
-use rustix::fs::{Advice, OFlags};
-use rustix::io::{Errno, ReadWriteFlags};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, IoSliceMut};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -137,29 +134,10 @@ fn open_original(state: &FileState) -> Option<File> {
     File::open(&state.path).ok().filter(|file| still_begins_so(file, state))
 }
 
-/// Opens a file without a note in it that somebody has looked, where the system lets us: that would be another write for
-/// each of thousands.
-pub(super) fn open_to_look(path: &Path) -> io::Result<File> {
-    let quietly = File::options().read(true).custom_flags(OFlags::NOATIME.bits() as i32).open(path);
-    // Only the owner of a file may ask for that.
-    quietly.or_else(|_| File::open(path))
-}
-
-/// Whether reading a file from a place on would wait for the disk. That of a file system that cannot tell is taken to be no.
-pub(super) fn would_wait(file: &File, offset: u64) -> bool {
-    let mut byte = [0];
-    rustix::io::preadv2(file, &mut [IoSliceMut::new(&mut byte)], offset, ReadWriteFlags::NOWAIT) == Err(Errno::AGAIN)
-}
-
-/// Has the system fetch a file from the disk, from a place on, while others are read. What cannot be fetched now is when it is
-/// read.
-pub(super) fn fetch(file: &File, offset: u64) {
-    let _ = rustix::fs::fadvise(file, offset, None, Advice::WillNeed);
-}
-
-/// Whether what was read before still stands at the beginning of a file.
-pub(super) fn still_begins_so(file: &File, before: &FileState) -> bool {
-    tail(file, before.offset).is_ok_and(|tail| tail == before.tail)
+/// Whether what was read before still stands at the beginning of a file, which is to be read from its beginning then.
+pub(super) fn still_begins_so(mut file: &File, before: &FileState) -> bool {
+    let is_same = tail(file, before.offset).is_ok_and(|tail| tail == before.tail);
+    file.rewind().is_ok() && is_same
 }
 
 /// A hash of the bytes before the place up to which a file was read, given what of them is in memory.
@@ -170,36 +148,16 @@ pub(super) fn tail_of_read(file: &File, offset: u64, end: &[u8]) -> io::Result<u
     }
 }
 
-/// A hash of the bytes before a place.
-fn tail(file: &File, offset: u64) -> io::Result<u64> {
+/// A hash of the bytes before a place, at which the file is to be read on.
+fn tail(mut file: &File, offset: u64) -> io::Result<u64> {
     let from = offset.saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(from))?;
     let mut room = [0; TAIL as usize];
     let bytes = &mut room[..(offset - from) as usize];
-    match file.read_exact_at(bytes, from) {
+    match file.read_exact(bytes) {
         // It has shrunk since: next time it will be read anew.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
         Err(error) => Err(error),
         Ok(()) => Ok(xxh3_64(bytes)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs::FileTimes;
-    use std::io::Read;
-    use std::time::{Duration, UNIX_EPOCH};
-
-    #[test]
-    fn looking_leaves_no_trace() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("t.jsonl");
-        std::fs::write(&path, "one\n").unwrap();
-        let before = UNIX_EPOCH + Duration::from_secs(1_000_000);
-        File::options().write(true).open(&path).unwrap().set_times(FileTimes::new().set_accessed(before)).unwrap();
-        let mut text = String::new();
-        open_to_look(&path).unwrap().read_to_string(&mut text).unwrap();
-        assert_eq!((text.as_str(), path.metadata().unwrap().accessed().unwrap()), ("one\n", before));
-        assert_eq!(open_to_look(folder.path().join("none").as_ref()).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

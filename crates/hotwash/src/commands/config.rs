@@ -11,6 +11,7 @@ use crate::shapes;
 use clap::ValueEnum as _;
 use hotwash_engine::net::Key;
 use std::fmt::Write as _;
+use std::path::MAIN_SEPARATOR;
 
 pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure> {
     let Context { settings, screen, env, .. } = context;
@@ -30,7 +31,7 @@ pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure>
     } else {
         let home = env.home().map(|home| home.display().to_string()).unwrap_or_default();
         let short = |text: String| match text.strip_prefix(&home) {
-            Some(rest) if rest.starts_with('/') && !home.is_empty() => format!("~{rest}"),
+            Some(rest) if rest.starts_with(MAIN_SEPARATOR) && !home.is_empty() => format!("~{rest}"),
             _ => text,
         };
         let rows: Vec<(&str, String, String)> =
@@ -38,7 +39,7 @@ pub(super) fn run(context: &Context<'_>, args: &Config) -> Result<Exit, Failure>
         let wide = rows.iter().map(|(_, value, _)| value.chars().count()).max().unwrap_or(0).min(48);
         for (name, value, from) in rows {
             let value = if value.is_empty() { "(none)".into() } else { value };
-            let from = from.replace(&format!(" {home}/"), " ~/");
+            let from = from.replace(&format!(" {home}{MAIN_SEPARATOR}"), &format!(" ~{MAIN_SEPARATOR}"));
             let fill = " ".repeat(wide.saturating_sub(value.chars().count()));
             let _ = writeln!(out, "{}  {value}{fill}  {}", left(name, 19), screen.style.quiet(&from));
         }

@@ -1,7 +1,7 @@
 //! Finds transcripts.
 
+use crate::platform::{file_number, modified_ns};
 use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Found {
     /// Where it is.
     pub path: PathBuf,
-    /// The file's number in its file system.
+    /// The file's number in its file system; 0 where the system does not say.
     pub inode: u64,
     /// Its size.
     pub size: u64,
@@ -22,12 +22,7 @@ pub struct Found {
 impl Found {
     /// A file by its metadata.
     pub fn new(path: PathBuf, metadata: &Metadata) -> Found {
-        Found {
-            path,
-            inode: metadata.ino(),
-            size: metadata.len(),
-            mtime_ns: metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec(),
-        }
+        Found { path, inode: file_number(metadata).unwrap_or(0), size: metadata.len(), mtime_ns: modified_ns(metadata) }
     }
 }
 

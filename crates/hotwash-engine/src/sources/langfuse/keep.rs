@@ -2,12 +2,12 @@
 
 use super::arrange::{Arranged, Entry, Line, What, arrange};
 use super::{As, ENDING};
+use crate::platform::private_folder;
 use hotwash_core::sessions::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
@@ -225,7 +225,7 @@ fn hash(path: &Path) -> Option<u64> {
 
 /// Makes a folder that nobody else looks into: what agents and people said is in it.
 fn private(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    private_folder().recursive(true).create(folder)
 }
 
 /// A name that any file system takes, made of an id that may hold anything. Ids that differ keep different names.

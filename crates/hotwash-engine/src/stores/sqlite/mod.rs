@@ -23,13 +23,13 @@ pub use error::StoreError;
 pub use put::Put;
 pub use rows::{JoinedRows, Rows, SessionRows};
 
+use crate::platform::private_file;
 use error::{explain, not_ours};
 use hotwash_core::redaction::Rules;
 use make::Making;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,7 +70,7 @@ impl Store {
             return Err(StoreError::Damaged { path: path.display().to_string(), cause: "its end is missing".into() });
         }
         // For the owner's eyes only; SQLite gives its helper files the same rights.
-        let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        let _ = private_file().write(true).create_new(true).open(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, &error))?;
         Store { connection, path: path.to_path_buf(), rules, making: None }.prepared()
