@@ -44,6 +44,17 @@ pub struct Archive {
     hot_budget: Arc<AtomicU64>,
 }
 
+/// A file that no transcript is kept in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Leftover {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size.
+    pub size: u64,
+    /// Whether it is older than a day.
+    pub is_old: bool,
+}
+
 impl Archive {
     /// The archive beside a store. `now_ns` tells hot from cold.
     pub fn beside(store: &Path, now_ns: i64) -> Archive {
@@ -168,7 +179,11 @@ impl Archive {
     /// Keeps the state to go on from when a transcript grows. It holds words as they were said, so it belongs here.
     pub fn keep_state(&self, path: &str, version: u32, state: &[u8]) -> io::Result<()> {
         let sum = xxh3_64(state).to_le_bytes();
-        fs::write(self.state_file(path, version), [&sum, state].concat())
+        let file = self.state_file(path, version);
+        fs::write(&file, [&sum, state].concat()).inspect_err(|_| {
+            // Half of it is of no use, and the disk may be full.
+            let _ = fs::remove_file(&file);
+        })
     }
 
     /// The state that was kept, if it is whole.
@@ -203,15 +218,24 @@ impl Archive {
         Ok(())
     }
 
-    /// Removes drafts that a run left which was killed.
+    /// Removes what is left over and older than a day.
     pub fn tidy(&self) {
-        let Ok(names) = fs::read_dir(&self.folder) else { return };
-        for entry in names.flatten().filter(|entry| entry.file_name().as_encoded_bytes().ends_with(b".tmp")) {
-            let old = entry.metadata().is_ok_and(|draft| self.now_ns - modified_ns(&draft) > HOT_NS);
-            if old {
-                let _ = fs::remove_file(entry.path());
-            }
+        for Leftover { path, .. } in self.leftovers().filter(|leftover| leftover.is_old) {
+            let _ = fs::remove_file(path);
         }
+    }
+
+    /// Drafts of runs that were killed or are under way, and states so old that their transcripts hardly grow any more. One
+    /// that does is read as a whole.
+    pub fn leftovers(&self) -> impl Iterator<Item = Leftover> {
+        fs::read_dir(&self.folder).into_iter().flatten().flatten().filter_map(|entry| {
+            let name = entry.file_name();
+            let ends_in = |ending: &str| name.as_encoded_bytes().ends_with(ending.as_bytes());
+            let (is_draft, is_state) = (ends_in(".tmp"), ends_in(".state"));
+            let metadata = if is_draft || is_state { entry.metadata().ok() } else { None }?;
+            let is_old = self.now_ns - modified_ns(&metadata) > HOT_NS;
+            (is_draft || is_old).then(|| Leftover { path: entry.path(), size: metadata.len(), is_old })
+        })
     }
 
     /// Lets go of another name of a file that has been rewritten in place: it shows the new content now.
@@ -466,6 +490,48 @@ mod tests {
             fs::write(&found.path, "other\n").unwrap();
             assert_eq!(case.content(&kept), "one\n");
         }
+    }
+
+    #[test]
+    fn what_is_left_over_goes_after_a_day() {
+        let case = Case::new();
+        let kept = case.keep(&case.write("one\n", 50), 1, None);
+        let cases = [
+            ("a-1.9-0.tmp", 98, Some(true)),
+            ("b-1.9-0.tmp", 100, Some(false)),
+            ("a-1.state", 98, Some(true)),
+            ("b-1.state", 100, None),
+            ("c-1.jsonl", 98, None),
+        ];
+        for (name, day, _) in cases {
+            case.write_as(&format!("hotwash-archive/{name}"), "four", day);
+        }
+        let mut left: Vec<_> = case.archive.leftovers().collect();
+        left.sort();
+        let mut expected: Vec<_> = cases
+            .iter()
+            .filter_map(|(name, _, is_old)| {
+                Some(Leftover { path: case.archive.folder().join(name), size: 4, is_old: (*is_old)? })
+            })
+            .collect();
+        expected.sort();
+        assert_eq!(left, expected);
+
+        case.archive.tidy();
+        for (name, _, is_old) in cases {
+            assert_eq!(case.archive.folder().join(name).exists(), is_old != Some(true), "{name}");
+        }
+        assert_eq!(case.content(&kept), "one\n");
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_kept_leaves_nothing() {
+        let case = Case::new();
+        case.archive.keep_state("/t", 1, b"state").unwrap();
+        assert_eq!(case.archive.state("/t", 1).unwrap(), b"state");
+        fs::remove_dir_all(case.archive.folder()).unwrap();
+        assert!(case.archive.keep_state("/t", 1, b"state").is_err());
+        assert_eq!((case.archive.state("/t", 1), case.archive.leftovers().count()), (None, 0));
     }
 
     #[test]

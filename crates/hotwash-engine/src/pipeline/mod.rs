@@ -92,6 +92,9 @@ pub struct Ingested {
 /// Reads what is new, grades it and keeps it.
 pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<Ingested, StoreError> {
     let mut ingested = Ingested { found: found.len() as u64, ..Ingested::default() };
+    if let Some(archive) = setup.archive {
+        archive.tidy();
+    }
     let topics = Arc::new(store.decisions()?);
     let mut jobs = changed(found, store, &topics, &mut ingested)?;
     for job in &mut jobs {
@@ -598,7 +601,6 @@ fn checkpoint(disk: &Mutex<Disk>) {
 fn compress(store: &mut Store, setup: &Setup<'_>) {
     let Some(archive) = setup.archive else { return };
     let Ok(kept) = store.archive() else { return };
-    archive.tidy();
     let compressed = archive.compress_cold(&kept, COMPRESS_BYTES, COMPRESS_FILES);
     let names: Vec<String> = compressed.iter().map(|entry| entry.name.clone()).collect();
     if let Ok(unknown) = store.put_otherwise(compressed) {

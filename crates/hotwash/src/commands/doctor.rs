@@ -11,6 +11,7 @@ use crate::screen::text::{left, wrap_indented};
 use crate::shapes;
 use hotwash_core::prices;
 use hotwash_core::redaction::redact;
+use hotwash_engine::archive::Archive;
 use hotwash_engine::sources::claude_code::discover::discover;
 use hotwash_engine::stores::{Form, Query};
 use serde_json::{Value, json};
@@ -192,6 +193,15 @@ fn store(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let text = if forms.is_empty() { "empty".to_owned() } else { forms.join(", ") };
         let off = if settings.archive.value { "" } else { "; switched off" };
         findings.push(ok("archive", format!("{text}{off}")));
+    }
+    let left: Vec<_> = run.archive.iter().flat_map(Archive::leftovers).collect();
+    if !left.is_empty() {
+        let size = bytes(left.iter().map(|leftover| leftover.size).sum());
+        findings.push(warn(
+            "archive",
+            format!("{} left over from earlier runs ({size})", count(left.len() as u64, "file")),
+            "the next run removes what is older than a day",
+        ));
     }
     if let Ok(rows) = run.store.sessions(&Query { subagents: true, ..Query::default() }) {
         let unpriced: BTreeSet<&String> =
