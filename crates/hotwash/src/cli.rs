@@ -385,6 +385,9 @@ pub(crate) struct Judging {
     /// Let the rubric's critics score their dimensions apart
     #[arg(long)]
     pub(crate) panel: bool,
+    /// How much of a session a judge is shown, in tokens; only what decides may take more [default: 12000]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1000..=400_000))]
+    pub(crate) budget: Option<u32>,
     /// How many questions may be under way at once [default: 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) concurrency: Option<u16>,

@@ -7,7 +7,7 @@ use crate::judge_settings::{Backend as Way, Named};
 use crate::proxy::proxy;
 use crate::run::{self, Run, now_ns};
 use crate::screen::numbers::count;
-use crate::screen::progress::{JudgingBar, waiting};
+use crate::screen::progress::JudgingBar;
 use crate::screen::text::{words, wrap_indented};
 use crate::screen::{self, stdout};
 use crate::settings::Settings;
@@ -15,7 +15,6 @@ use crate::sharing::Sharing;
 use hotwash_core::prices::{self, Picodollars, Prices};
 use hotwash_core::prompts::Task;
 use hotwash_core::sessions::Timestamp;
-use hotwash_core::verdicts::Thresholds;
 use hotwash_engine::judges::anthropic::{self, Anthropic};
 use hotwash_engine::judges::batches::{self, Batches};
 use hotwash_engine::judges::claude_cli::{self, ClaudeCli};
@@ -29,7 +28,7 @@ use hotwash_engine::net::retry::Retries;
 use hotwash_engine::platform::private_file;
 use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
 use hotwash_engine::stores::{Row, Store};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -83,11 +82,6 @@ impl Opened<'_> {
             Opened::Batches(deferred) => Backend::Deferred(&**deferred),
             Opened::Files(deferred) => Backend::Deferred(deferred),
         }
-    }
-
-    /// Whether it can be asked, as far as that is known without asking.
-    fn check(&self) -> Result<(), JudgeError> {
-        if let Opened::ClaudeCli(cli) = self { cli.check() } else { Ok(()) }
     }
 
     /// The exact bytes of a question.
@@ -163,7 +157,8 @@ pub(crate) fn judge(
         looks: &looks,
         tasks: &settings.tasks.value,
         panel: settings.panel.value,
-        thresholds: thresholds(settings),
+        budget: settings.budget.value,
+        thresholds: settings.thresholds.value.clone(),
         cap: settings.max_usd.value.map(picodollars),
         concurrency: settings.concurrency.value,
         stop: &stop,
@@ -186,11 +181,6 @@ pub(crate) fn judge(
             if topics.open.is_empty() { "" } else { "; sessions may be cut elsewhere once topics are told apart" };
         say(&format!("nothing was sent: {}{later}", expected(&estimate, Some(&topics), &dockets, settings)));
         return Ok(None);
-    }
-    if !dockets.open.is_empty() || !topics.open.is_empty() {
-        for (named, opened) in settings.judge.value.iter().zip(&opened) {
-            opened.check().map_err(|error| cannot_use(named, error))?;
-        }
     }
     say(&expected(&estimate, Some(&topics), &dockets, settings));
     let asks_topics = setup.tasks.contains(&Task::Topic);
@@ -292,7 +282,8 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
         looks: &looks,
         tasks: &settings.tasks.value,
         panel: settings.panel.value,
-        thresholds: thresholds(settings),
+        budget: settings.budget.value,
+        thresholds: settings.thresholds.value.clone(),
         cap: None,
         concurrency: 1,
         stop: &stop,
@@ -335,7 +326,7 @@ pub(crate) fn world(settings: &Settings, stop: Arc<AtomicBool>) -> Result<World,
         Failure::new(format!("cannot write the log of what is sent, {}", path.display())).cause(words(&error))
     })?;
     let mut world = World::new(Arc::new(log));
-    (world.stop, world.waits) = (stop, Arc::new(waiting));
+    world.stop = stop;
     Ok(world)
 }
 
@@ -356,7 +347,17 @@ fn open<'a>(
     // Nothing is sent in a dry run, so none is needed.
     let no_key = if dry_run { "no key" } else { "" };
     let key = |variable: &str| Key::new(env.get(variable).unwrap_or(no_key));
-    let cannot = |error| cannot_use(named, error);
+    let cannot = |error: JudgeError| {
+        let hint = match named.backend {
+            Way::Anthropic | Way::AnthropicBatch => {
+                "set ANTHROPIC_API_KEY, or use `--judge claude-cli` with a subscription, or `--judge files` without either"
+            }
+            Way::ClaudeCli => "install Claude Code, or use another judge",
+            Way::OpenAi => "set OPENAI_BASE_URL, and OPENAI_API_KEY where the server wants one",
+            Way::Files => "name another folder with --judge-dir",
+        };
+        Failure::new(format!("cannot use the judge {named}")).cause(error).hint(hint)
+    };
     let anthropic = || {
         let base = settings.anthropic_url.value.clone();
         let (key, network) = (key(env::ANTHROPIC_API_KEY), network(&base));
@@ -387,18 +388,6 @@ fn open<'a>(
         }
         Way::Files => Opened::Files(Files::new(&env.folder.join(&settings.judge_dir.value), world.clone())),
     })
-}
-
-fn cannot_use(named: &Named, error: JudgeError) -> Failure {
-    let hint = match named.backend {
-        Way::Anthropic | Way::AnthropicBatch => {
-            "set ANTHROPIC_API_KEY, or use `--judge claude-cli` with a subscription, or `--judge files` without either"
-        }
-        Way::ClaudeCli => "install Claude Code, or use another judge",
-        Way::OpenAi => "set OPENAI_BASE_URL, and OPENAI_API_KEY where the server wants one",
-        Way::Files => "name another folder with --judge-dir",
-    };
-    Failure::new(format!("cannot use the judge {named}")).cause(error).hint(hint)
 }
 
 /// Without a key nothing goes to OpenAI itself, where a server of one's own was meant perhaps.
@@ -447,13 +436,6 @@ fn prices_for(settings: &Settings, looks: &[Look<'_>]) -> Prices {
         }
     }
     prices
-}
-
-fn thresholds(settings: &Settings) -> Thresholds {
-    Thresholds {
-        complete: settings.thresholds.value.iter().copied().collect::<BTreeMap<_, _>>(),
-        ..Thresholds::default()
-    }
 }
 
 fn picodollars(dollars: f64) -> Picodollars {
@@ -538,13 +520,7 @@ fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &
                 continue;
             }
             let bytes = opened[ask.look].bytes(&ask).map_err(|error| Failure::new(error.message))?;
-            let later = match ask.prompt.task {
-                Task::Outcome => {
-                    "; the criteria in it are the usual ones, the model's own come with the answer on the intent"
-                }
-                _ => "",
-            };
-            let head = format!("==> {} ({}, {} bytes{later}) <==\n", ask.name, ask.model, bytes.len());
+            let head = format!("==> {} ({}, {} bytes) <==\n", ask.name, ask.model, bytes.len());
             stdout(&head)?;
             stdout(&String::from_utf8_lossy(&bytes))?;
             stdout("\n\n")?;

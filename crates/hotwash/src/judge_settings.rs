@@ -2,6 +2,7 @@
 
 use hotwash_core::outcomes::Intent;
 use hotwash_core::prompts::Task;
+use hotwash_core::verdicts::Thresholds;
 use std::fmt;
 
 /// A way to reach a model.
@@ -106,15 +107,31 @@ pub(crate) fn tasks(text: &str) -> Option<Vec<Task>> {
     (tasks != [Task::Intent] && tasks != [Task::Topic, Task::Intent]).then_some(tasks)
 }
 
-/// Thresholds by intent: `bug_fix=0.8,feature=0.7`.
-pub(crate) fn thresholds(text: &str) -> Option<Vec<(Intent, f64)>> {
-    let one = |text: &str| {
-        let (intent, number) = text.split_once('=')?;
-        let intent = Intent::ALL.into_iter().find(|known| known.name() == intent.trim())?;
+/// Thresholds by name: `complete=0.7,failed=0.4,bug_fix=0.8`.
+pub(crate) fn thresholds(text: &str) -> Option<Thresholds> {
+    let mut thresholds = Thresholds::default();
+    for one in text.split(',').filter(|text| !text.trim().is_empty()) {
+        let (name, number) = one.split_once('=')?;
         let number = number.trim().parse().ok().filter(|number| (0.0..=1.0).contains(number))?;
-        Some((intent, number))
-    };
-    text.split(',').filter(|text| !text.trim().is_empty()).map(one).collect()
+        match name.trim() {
+            "complete" => thresholds.complete_at = number,
+            "failed" => thresholds.failed_at = number,
+            name => {
+                let intent = Intent::ALL.into_iter().find(|known| known.name() == name)?;
+                thresholds.by_intent.insert(intent, number);
+            }
+        }
+    }
+    let lowest = thresholds.by_intent.values().fold(thresholds.complete_at, |low, at| low.min(*at));
+    (thresholds.failed_at < lowest).then_some(thresholds)
+}
+
+/// The same as text.
+pub(crate) fn shown_thresholds(thresholds: &Thresholds) -> String {
+    let Thresholds { complete_at, by_intent, failed_at } = thresholds;
+    let mut all = vec![format!("complete={complete_at}"), format!("failed={failed_at}")];
+    all.extend(by_intent.iter().map(|(intent, at)| format!("{}={at}", intent.name())));
+    all.join(",")
 }
 
 /// Dollars per million tokens read and written: `0.5,2`.
@@ -154,9 +171,14 @@ mod tests {
 
     #[test]
     fn numbers_are_checked() {
-        assert_eq!(thresholds("bug_fix=0.8, feature = 1"), Some(vec![(Intent::BugFix, 0.8), (Intent::Feature, 1.0)]));
-        assert_eq!(thresholds(""), Some(Vec::new()));
-        for wrong in ["bug_fix=80", "bugs=0.5", "0.5"] {
+        for (text, shown) in [
+            ("", "complete=0.7,failed=0.4"),
+            ("bug_fix=0.8, feature = 1", "complete=0.7,failed=0.4,bug_fix=0.8,feature=1"),
+            ("failed=0.2, complete=0.9", "complete=0.9,failed=0.2"),
+        ] {
+            assert_eq!(thresholds(text).map(|set| shown_thresholds(&set)).as_deref(), Some(shown), "{text}");
+        }
+        for wrong in ["bug_fix=80", "bugs=0.5", "0.5", "failed=0.7", "complete=0.3", "question=0.4"] {
             assert_eq!(thresholds(wrong), None, "{wrong}");
         }
         assert_eq!(price("0.5,2"), Some((0.5, 2.0)));

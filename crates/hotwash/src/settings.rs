@@ -8,9 +8,10 @@ use crate::errors::Failure;
 use crate::judge_settings::{self, Named};
 use crate::screen::text::words;
 use clap::ValueEnum;
-use hotwash_core::outcomes::Intent;
+use hotwash_core::evidence::BUDGET;
 use hotwash_core::prompts::Task;
 use hotwash_core::rubric::Rubric;
+use hotwash_core::verdicts::Thresholds;
 use hotwash_engine::net::Key;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -84,11 +85,12 @@ pub(crate) struct Settings {
     /// What a run may spend, in dollars.
     pub(crate) max_usd: Setting<Option<f64>>,
     /// How many questions may be under way at once.
+    pub(crate) budget: Setting<usize>,
     pub(crate) concurrency: Setting<usize>,
     /// Dollars per million tokens of a model that has no price here.
     pub(crate) judge_price: Setting<Option<(f64, f64)>>,
     /// How likely a goal must be reached for a model to call it so, by intent, where it differs from the usual.
-    pub(crate) thresholds: Setting<Vec<(Intent, f64)>>,
+    pub(crate) thresholds: Setting<Thresholds>,
     /// Projects of which nothing reaches a model: their folders contain one of these.
     pub(crate) opt_out: Setting<Vec<String>>,
     /// Whether anything may reach a model at all.
@@ -134,9 +136,13 @@ const KEYS: &[(&str, &str)] = &[
     ("tasks", "outcome, quality and topic, with commas between, or all; intent comes along with outcome"),
     ("panel", "true or false"),
     ("max_usd", "an amount in dollars"),
+    ("budget", "a number of tokens from 1000 to 400000"),
     ("concurrency", "a number from 1 to 256"),
     ("judge_price", "two prices in dollars per million tokens, read and written"),
-    ("thresholds", "numbers from 0 to 1 by intent, such as bug_fix=0.8"),
+    (
+        "thresholds",
+        "numbers from 0 to 1 for complete, failed and any intent, such as complete=0.7,failed=0.4,bug_fix=0.8",
+    ),
     ("opt_out", "a list of folders"),
     ("share", "true or false"),
     ("anthropic_url", "a URL"),
@@ -165,6 +171,7 @@ const NOT_IN_A_PROJECT: &[&str] = &[
     "tasks",
     "panel",
     "max_usd",
+    "budget",
     "concurrency",
     "judge_price",
     "anthropic_url",
@@ -184,7 +191,7 @@ pub(crate) fn resolve(
 ) -> Result<Settings, Failure> {
     // No `..`: a new flag fails to compile until it is used.
     let Global { store, no_archive, jobs, rubric, example, utc, color, wide, no_pager } = global;
-    let Judging { judge, dry_run: _, max_usd, judge_dir, tasks, panel, concurrency, judge_price } = judging;
+    let Judging { judge, dry_run: _, max_usd, judge_dir, tasks, panel, budget, concurrency, judge_price } = judging;
     let LangfuseAccess { langfuse_host, langfuse_public_key, langfuse_secret_key } = langfuse;
     let checked = |flag: &str, text: Option<String>, fits: &dyn Fn(&str) -> bool| match text {
         Some(text) if !fits(&text) => {
@@ -265,6 +272,13 @@ pub(crate) fn resolve(
             |text| dollars(text).map(Some),
             || None,
         )?,
+        budget: layers.pick(
+            "budget",
+            budget.map(|tokens| tokens as usize),
+            &[],
+            |text| number(text).filter(|n| (1000..=400_000).contains(n)),
+            || BUDGET,
+        )?,
         concurrency: layers.pick(
             "concurrency",
             concurrency.map(usize::from),
@@ -279,7 +293,7 @@ pub(crate) fn resolve(
             |text| judge_settings::price(text).map(Some),
             || None,
         )?,
-        thresholds: layers.pick("thresholds", None, &[], judge_settings::thresholds, Vec::new)?,
+        thresholds: layers.pick("thresholds", None, &[], judge_settings::thresholds, Thresholds::default)?,
         opt_out: layers.pick("opt_out", None, &[], |text| Some(words_of(text)), Vec::new)?,
         share: layers.pick("share", None, &[], yes_or_no, || true)?,
         anthropic_url: layers

@@ -22,6 +22,7 @@ mod tripwire;
 mod words;
 
 pub use record::{About, Record, Recorder, SubagentNote};
+pub use shorten::BUDGET;
 pub use topics::{PromptEvidence, PromptRecorder, Prompts};
 
 use crate::redaction::Redacted;
@@ -43,7 +44,7 @@ pub struct Evidence {
     events: BTreeMap<EventId, Shown>,
     /// Where the session's own text speaks to its judge.
     alarms: Vec<Alarm>,
-    /// The share of the session's text that was not cut away, from 0 to 1.
+    /// The share of what decides that was not cut away, from 0 to 1.
     coverage: f64,
 }
 
@@ -65,8 +66,21 @@ pub struct Shown {
     pub words: Redacted<String>,
     /// It belongs to this part; else it came along as context.
     pub owned: bool,
-    /// Something was done or came of it: a call, a result. Else it is words of somebody, and those are claims.
-    pub done: bool,
+    /// What its words can show.
+    pub source: Source,
+}
+
+/// Where words come from, by how much they can show: the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// A file, a page, a search: it was there, and says nothing of the work.
+    Read,
+    /// The agent, or a subagent: a claim.
+    Agent,
+    /// The person.
+    Person,
+    /// Something that the session did: an edit, a file written, a run.
+    Did,
 }
 
 /// A place where a session's text speaks to its judge.
@@ -109,7 +123,7 @@ impl Evidence {
         &self.alarms
     }
 
-    /// The share of the session's text that was not cut away.
+    /// The share of what decides that was not cut away: requests, what was made, last runs, the last answer.
     pub fn coverage(&self) -> f64 {
         self.coverage
     }
@@ -119,11 +133,19 @@ impl Evidence {
 impl Evidence {
     /// Evidence of a few events, for tests of those who only read it.
     pub(crate) fn for_tests(events: &[(u32, &str)], alarms: &[(u32, &str)]) -> Evidence {
+        let events: Vec<_> = events.iter().map(|(id, words)| (*id, *words, Source::Did)).collect();
+        Evidence::for_tests_from(&events, alarms)
+    }
+
+    /// The same, of events from different sources.
+    pub(crate) fn for_tests_from(events: &[(u32, &str, Source)], alarms: &[(u32, &str)]) -> Evidence {
         let rules = crate::redaction::Rules::default();
         let redact = |words: &str| crate::redaction::redact(words, &rules);
-        let line = |(id, words): &(u32, &str)| format!("[e{id}] {words}\n");
+        let line = |(id, words, _): &(u32, &str, Source)| format!("[e{id}] {words}\n");
         let text: String = events.iter().map(line).collect();
-        let show = |(id, words): &(u32, &str)| (EventId(*id), Shown { words: redact(words), owned: true, done: true });
+        let show = |(id, words, source): &(u32, &str, Source)| {
+            (EventId(*id), Shown { words: redact(words), owned: true, source: *source })
+        };
         let alarm = |(id, words): &(u32, &str)| Alarm { event: EventId(*id), words: redact(words) };
         Evidence {
             tokens: text.len() / 4,

@@ -4,11 +4,15 @@ use super::greens::{self, Log};
 use super::input::{self, Asked};
 use super::produced::{Files, Produced};
 use super::shorten::Class;
-use super::{Alarm, table, tripwire};
+use super::{Alarm, Source, table, tripwire};
 use crate::facts::calls::{Calls, KeyMap, KeySet};
 use crate::facts::{Facts, OpenCall, Status, Step};
 use crate::redaction::{Compose, Marker, Redacted, Rules, redact, redact_visible};
 use crate::sessions::{ApiError, Compaction, Event, EventId, Key, Kind, Outcome, Tool, command_line};
+use crate::shell;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How much of an event is kept, by weight.
@@ -29,6 +33,7 @@ pub(super) struct Item {
     /// How many characters there were.
     pub(super) chars: usize,
     pub(super) class: Class,
+    pub(super) source: Source,
     pub(super) by_subagent: bool,
 }
 
@@ -96,7 +101,9 @@ pub struct Recorder<'r> {
     said: KeySet<u64>,
     queued: Vec<(u64, Item)>,
     commands: Vec<(usize, u64)>,
+    /// The last result that shows all changes, and whether there were any before it.
     diff: Option<usize>,
+    changed: bool,
     last_run: Option<usize>,
     files: Files,
     log: Log,
@@ -118,6 +125,7 @@ impl<'r> Recorder<'r> {
             queued: Vec::new(),
             commands: Vec::new(),
             diff: None,
+            changed: false,
             last_run: None,
             files: Files::default(),
             log: Log::default(),
@@ -156,7 +164,12 @@ impl<'r> Recorder<'r> {
         // What the client says is not the session's own, and is not missed.
         let chars = if matches!(what, What::Note(_)) { text.as_str().chars().count() } else { chars };
         let by_subagent = event.origin.sidechain;
-        Item { id: event.origin.id, turn: self.turn, what, text, chars, class, by_subagent }
+        let source = match what {
+            What::Request("the agent that called this one") | What::Says => Source::Agent,
+            What::Request(_) | What::Person(_) => Source::Person,
+            What::Call { .. } | What::Result { .. } | What::Note(_) => Source::Read,
+        };
+        Item { id: event.origin.id, turn: self.turn, what, text, chars, class, source, by_subagent }
     }
 
     fn push(&mut self, event: &Event<'_>, what: What, raw: &str, class: Class) {
@@ -201,7 +214,7 @@ impl<'r> Recorder<'r> {
                     self.prompted = true;
                     self.push(event, What::Request("the agent that called this one"), &words, Class::Request);
                 } else if !words.trim().is_empty() {
-                    self.push(event, What::Note("put in by the client"), &words, Class::Read);
+                    self.push(event, What::Note("put in by the client"), &words, Class::Listing);
                 }
             }
             Kind::Says(text) => {
@@ -242,24 +255,40 @@ impl<'r> Recorder<'r> {
         let words = input::words(call, &parsed, asked.as_ref(), &short);
         let tool = shown(&open.name, self.rules);
         let what = What::Call { tool, file: None, result: None, message: open.message };
-        let class = if open.command.mutates_files { Class::Produced } else { Class::Words };
+        let class = if open.command.mutates_files { Class::Produced } else { Class::Call };
         self.open.insert(open.key, (self.items.len(), asked));
-        self.push(event, what, &words, class);
+        let source = source(open);
+        let item = self.item(event, what, &words, class);
+        self.items.push(Item { source, ..item });
         self.log.called(open);
     }
 
     fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
         let body = outcome.body.to_str();
         let body = without_reminder(&body);
+        let words = unescaped(body);
         let (at, asked) =
             call.and_then(|call| self.open.remove(&call.key)).map_or((None, None), |(at, asked)| (Some(at), asked));
         let here = self.items.len();
         let mut class = Class::Output;
+        let mut source = Source::Read;
         let mut echo = false;
         if let Some(call) = call {
             let ok = status == Status::Ok;
-            if call.tool.only_reads() || call.tool == Tool::Shell && call.command.read_only {
+            source = self::source(call);
+            if call.tool == Tool::ListFiles || call.tool == Tool::Shell && lists(&call.command.text) {
+                class = Class::Listing;
+            } else if call.tool.only_reads() || call.tool == Tool::Shell && call.command.read_only {
                 class = Class::Read;
+            } else if call.tool == Tool::Subagent {
+                class = Class::Found;
+            }
+            if call.tool.edits() && !ok {
+                // It was tried, and not done.
+                source = Source::Read;
+                if let Some(item) = at.and_then(|at| self.items.get_mut(at)) {
+                    item.source = source;
+                }
             }
             if call.tool.edits() && ok {
                 (class, echo) = (Class::Read, true);
@@ -278,6 +307,7 @@ impl<'r> Recorder<'r> {
             if matches!(call.tool, Tool::Todo) && ok {
                 (class, echo) = (Class::Read, true);
             }
+            self.changed |= ok && (call.tool.edits() || call.command.mutates_files);
             if call.tool == Tool::Shell {
                 let cwd = event.origin.cwd.to_str();
                 if ok {
@@ -286,6 +316,9 @@ impl<'r> Recorder<'r> {
                 self.commands.push((here, xxh3_64(call.command.text.trim().as_bytes())));
                 if greens::shows_diff(&call.command.text) && !body.trim().is_empty() {
                     self.diff = Some(here);
+                    if self.changed {
+                        source = Source::Did;
+                    }
                 }
                 if class == Class::Output && !call.command.mutates_files && !call.command.commits {
                     self.last_run = Some(here);
@@ -296,7 +329,8 @@ impl<'r> Recorder<'r> {
         if let Some(What::Call { result, .. }) = at.and_then(|at| self.items.get_mut(at)).map(|item| &mut item.what) {
             *result = Some(here);
         }
-        self.push(event, What::Result { call: at, status, echo }, body, class);
+        let item = self.item(event, What::Result { call: at, status, echo }, &words, class);
+        self.items.push(Item { source, ..item });
     }
 
     /// What was kept, with what is known beside it.
@@ -333,6 +367,7 @@ impl<'r> Recorder<'r> {
         let facts = table::table(about.facts, &files, &greens);
         let runs = self.last_runs(about.facts);
         let answer = self.items.iter().rposition(|item| matches!(item.what, What::Says) && !item.by_subagent);
+        let diff = self.diff.filter(|at| runs.contains(at));
         let mut record = Record {
             items: self.items,
             undelivered,
@@ -347,7 +382,7 @@ impl<'r> Recorder<'r> {
             alarms: self.alarms,
             marker: self.rules.marker(),
         };
-        record.classify(&self.commands);
+        record.classify(&self.commands, diff);
         record
     }
 
@@ -369,7 +404,7 @@ impl<'r> Recorder<'r> {
         let last_edit = facts.edits.edit_calls_ok.0.last().copied();
         let after = |at: &usize| self.items.get(*at).is_some_and(|item| Some(item.id) > last_edit);
         runs.extend(self.last_run.filter(after));
-        runs.extend(self.diff.filter(|at| last_edit.is_some() && after(at)));
+        runs.extend(self.diff.filter(|at| self.changed && after(at)));
         runs.sort_unstable();
         runs.dedup();
         runs
@@ -418,12 +453,12 @@ impl Record {
     }
 
     /// Says what is given up first, once it is known what came later.
-    fn classify(&mut self, commands: &[(usize, u64)]) {
+    fn classify(&mut self, commands: &[(usize, u64)], diff: Option<usize>) {
         let mut again = KeySet::default();
         for (at, command) in commands.iter().rev() {
             if !again.insert(*command)
                 && let Some(item) = self.items.get_mut(*at)
-                && item.class != Class::Read
+                && item.class > Class::Repeated
             {
                 item.class = Class::Repeated;
             }
@@ -435,6 +470,7 @@ impl Record {
             if old || item.by_subagent {
                 item.class = match item.class {
                     Class::Output => Class::OldOutput,
+                    Class::Call => Class::OldCall,
                     Class::Words => Class::OldWords,
                     other => other,
                 };
@@ -445,8 +481,78 @@ impl Record {
                 item.class = Class::Run;
             }
         }
+        if let Some(item) = diff.and_then(|at| self.items.get_mut(at)) {
+            item.class = Class::Produced;
+        }
         if let Some(item) = self.answer.and_then(|at| self.items.get_mut(at)) {
             item.class = Class::Answer;
+        }
+    }
+}
+
+/// What the words of a call, or of its result, can show.
+fn source(call: &OpenCall) -> Source {
+    match call.tool {
+        tool if tool.edits() => Source::Did,
+        Tool::Shell if !call.command.read_only && !fetches(&call.command.text) => Source::Did,
+        Tool::Subagent => Source::Agent,
+        _ => Source::Read,
+    }
+}
+
+/// Whether all that a command does is to fetch something.
+fn fetches(command: &str) -> bool {
+    programs(
+        command,
+        &["curl", "wget", "http", "https", "xh", "lynx", "w3m"],
+        &["jq", "head", "tail", "grep", "cat", "cd", "echo"],
+    )
+}
+
+/// Whether all that a command does is to list files.
+fn lists(command: &str) -> bool {
+    programs(command, &["ls", "find", "tree", "fd", "du"], &["head", "tail", "sort", "wc", "grep", "cd", "pwd", "echo"])
+}
+
+/// Whether a command runs one of these programs and none but these and some others.
+fn programs(command: &str, these: &[&str], others: &[&str]) -> bool {
+    let segments = shell::segments(command);
+    let named =
+        |names: &[&str], segment: &shell::Segment<'_>| segment.program().is_some_and(|name| names.contains(&name));
+    segments.iter().any(|segment| named(these, segment))
+        && segments.iter().all(|segment| named(these, segment) || named(others, segment))
+}
+
+/// Output that is JSON as its texts read, without escapes: a tool that answers in JSON wraps what it found in it.
+fn unescaped(body: &str) -> Cow<'_, str> {
+    let trimmed = body.trim();
+    if !trimmed.starts_with(['{', '[', '"']) || !trimmed.contains("\\n") {
+        return body.into();
+    }
+    let mut out = String::new();
+    match serde_json::from_str(trimmed) {
+        Ok(value) => spell(&value, "", &mut out),
+        Err(_) => return body.into(),
+    }
+    out.into()
+}
+
+/// Writes a value line by line, each text behind the name that it has.
+fn spell(value: &Value, name: &str, out: &mut String) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| spell(value, key, out)),
+        Value::Array(items) => items.iter().for_each(|item| spell(item, name, out)),
+        other => {
+            if !name.is_empty() {
+                out.push_str(name);
+                out.push_str(": ");
+            }
+            match other {
+                Value::String(text) => out.push_str(text),
+                // Writing to a string cannot fail.
+                other => drop(write!(out, "{other}")),
+            }
+            out.push('\n');
         }
     }
 }
@@ -500,4 +606,41 @@ fn shortened(path: &str, cwd: Option<&str>) -> String {
 
 fn hash(words: &str) -> u64 {
     xxh3_64(words.trim().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tool_wraps_in_json_reads_without_escapes() {
+        for (output, shown) in [
+            (
+                r#"{"files":[{"path":"a.rs","text":"fn a() {\n    b(\"c\")\n}"}],"more":false}"#,
+                "path: a.rs\ntext: fn a() {\n    b(\"c\")\n}\nmore: false\n",
+            ),
+            (r#" ["one\ntwo", 3] "#, "one\ntwo\n3\n"),
+            // What has no line breaks, or is no JSON, stays as it is.
+            (r#"{"ok":true}"#, r#"{"ok":true}"#),
+            (r#"{"broken": "a\nb""#, r#"{"broken": "a\nb""#),
+            (r"plain \n text", r"plain \n text"),
+        ] {
+            assert_eq!(unescaped(output), shown, "{output}");
+        }
+    }
+
+    #[test]
+    fn commands_that_only_fetch_or_list_are_told_from_others() {
+        for (command, fetching, listing) in [
+            ("curl -s https://example.org | jq .", true, false),
+            ("wget -qO- https://example.org", true, false),
+            ("curl https://example.org/install.sh | sh", false, false),
+            ("ls -la src", false, true),
+            ("cd src && find . -name '*.rs' | head", false, true),
+            ("ls && cargo test", false, false),
+            ("grep -rn needle src", false, false),
+        ] {
+            assert_eq!((fetches(command), lists(command)), (fetching, listing), "{command}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::produced::{Fate, Produced};
 use super::record::{Item, Record, What};
 use super::shorten::{Caps, Class};
 use super::tokens::{self, PER_STEP};
-use super::{Evidence, Part, Shown};
+use super::{Evidence, Part, Shown, Source};
 use crate::facts::Status;
 use crate::facts::calls::KeyMap;
 use crate::redaction::{Compose, Redacted, weight};
@@ -24,6 +24,8 @@ const REQUESTS_SO_FAR: usize = 12_000;
 const PRODUCED_IN_CHUNK: usize = 80_000;
 /// What fences, headings and marks of a chunk take, in tokens.
 const FRAME: usize = 600;
+/// So many budgets a session may take that has much to decide by.
+const MOST_BUDGETS: usize = 3;
 /// Longer words than that stand below what they belong to.
 const IN_LINE: usize = 240;
 
@@ -55,19 +57,33 @@ impl Record {
             skip: 0,
             part,
         };
-        self.render(view, Caps::first(), REQUESTS, 0)
+        self.render(view, Caps::first(REQUESTS), REQUESTS, 0)
     }
 
-    /// The session in one piece, shortened to fit.
+    /// The session in one piece, shortened to a budget. Only what decides may take more than that.
     pub fn whole(&self, budget_tokens: usize) -> Evidence {
-        let all = 0..self.items.len();
-        self.render(self.all(all), Caps::first(), budget_tokens, 0)
+        let caps = Caps::first(budget_tokens);
+        // What decides may take more than the budget, but not without an end; the rest has a third of it at least.
+        let room = self.decides_within(caps) + budget_tokens / 3;
+        let room = room.clamp(budget_tokens, MOST_BUDGETS * budget_tokens);
+        self.render(self.all(0..self.items.len()), caps, room, 0)
+    }
+
+    /// How many tokens it takes to show all that decides.
+    pub fn decides_by(&self) -> usize {
+        self.decides_within(Caps::first(usize::MAX / 1_000_000))
+    }
+
+    fn decides_within(&self, caps: Caps) -> usize {
+        let page = self.page(&self.all(0..self.items.len()), &caps);
+        let deciding: Vec<_> = page.pieces.iter().copied().filter(|(class, _)| class.decides()).collect();
+        caps.size(&deciding) / 4
     }
 
     /// The session in pieces, none of which is too large.
     pub fn chunks(&self, rules: &Chunks) -> Vec<Evidence> {
         let units = self.units();
-        let sizes: Vec<Unit> = units.iter().map(|range| self.unit(range)).collect();
+        let sizes: Vec<Unit> = units.iter().map(|range| self.unit(range, rules.max_tokens)).collect();
         let total: usize = sizes.iter().map(|unit| unit.tokens).sum();
         if units.is_empty() {
             return Vec::new();
@@ -79,7 +95,7 @@ impl Record {
         if total <= rules.max_tokens && extra + facts <= rules.max_tokens {
             let mut view = self.all(all);
             view.part.owned_tokens = total;
-            return vec![self.render(view, Caps::first(), rules.max_tokens, PER_STEP)];
+            return vec![self.render(view, Caps::first(rules.max_tokens), rules.max_tokens, PER_STEP)];
         }
         let fixed = facts + REQUESTS_SO_FAR / 4;
         let cut = chunks(&sizes, fixed, rules);
@@ -105,7 +121,7 @@ impl Record {
                 skip: 0,
                 part: Part { number, of, owned_tokens },
             };
-            let mut caps = Caps::first();
+            let mut caps = Caps::first(rules.max_tokens);
             let so_far: Vec<(Class, usize)> = view
                 .requests
                 .iter()
@@ -167,9 +183,9 @@ impl Record {
     }
 
     /// How large a unit is, as it is shown where there is room.
-    fn unit(&self, range: &Range<usize>) -> Unit {
+    fn unit(&self, range: &Range<usize>, budget: usize) -> Unit {
         let items = self.items.get(range.clone()).unwrap_or_default();
-        let caps = Caps::first();
+        let caps = Caps::first(budget);
         let tokens = |item: &Item| {
             let text = indented(item.text.as_str()).min(caps.of(item.class) + crate::redaction::MARK_WEIGHT);
             (text + 40).div_ceil(4) + if is_step(item) { PER_STEP } else { 0 }
@@ -186,20 +202,22 @@ impl Record {
         let extra = |view: &View| per_step * self.steps(view.timeline.start + view.skip..view.timeline.end);
         let budget = |view: &View| max_tokens.saturating_sub(extra(view)) * 4;
         let mut page = self.page(&view, &caps);
-        let mut room = budget(&view);
-        for _ in 0..6 {
-            let over = page.weight().saturating_sub(budget(&view));
-            if over == 0 {
-                break;
+        for all in [false, true] {
+            let mut room = budget(&view);
+            for _ in 0..6 {
+                if page.weight() <= budget(&view) {
+                    break;
+                }
+                let fixed = page.weight().saturating_sub(page.caps.size(&page.pieces));
+                page = self.page(&view, &caps.fit(&page.pieces, room.saturating_sub(fixed), all));
+                room = room.saturating_sub(page.weight().saturating_sub(budget(&view)) + 64);
             }
-            let fixed = page.weight().saturating_sub(page.caps.size(&page.pieces));
-            page = self.page(&view, &caps.fit(&page.pieces, room.saturating_sub(fixed)));
-            room = room.saturating_sub(page.weight().saturating_sub(budget(&view)) + 64);
-        }
-        // Even the shortest is too long: what came first is left out.
-        while page.weight() > budget(&view) && view.skip < view.timeline.len() {
-            view.skip = (view.skip + (view.timeline.len() / 16).max(1)).min(view.timeline.len());
-            page = self.page(&view, &page.caps.clone());
+            // Even the shortest is too long: what came first is left out, but not all of it while what decides is whole.
+            let most = if all { view.timeline.len() } else { view.timeline.len() / 4 * 3 };
+            while page.weight() > budget(&view) && view.skip < most {
+                view.skip = (view.skip + (view.timeline.len() / 16).max(1)).min(most);
+                page = self.page(&view, &page.caps.clone());
+            }
         }
         let (budget, extra) = (budget(&view), extra(&view));
         self.fenced(page, &view, budget, extra)
@@ -232,44 +250,43 @@ impl Record {
     /// The events that a view shows, with all their words.
     fn shown(&self, view: &View) -> BTreeMap<EventId, Shown> {
         let mut events: BTreeMap<EventId, Shown> = BTreeMap::new();
-        let is_done = |item: &Item| matches!(item.what, What::Call { .. } | What::Result { .. });
-        let mut show = |id: EventId, words: &Redacted<String>, owned: bool, done: bool| match events.get_mut(&id) {
+        let mut show = |id: EventId, words: &Redacted<String>, owned: bool, source: Source| match events.get_mut(&id) {
             Some(shown) => {
                 let mut both = Compose::new();
                 both.words(&shown.words).own("\n").words(words);
                 shown.words = both.finish();
                 shown.owned |= owned;
-                shown.done |= done;
+                shown.source = shown.source.max(source);
             }
             None => {
-                events.insert(id, Shown { words: words.clone(), owned, done });
+                events.insert(id, Shown { words: words.clone(), owned, source });
             }
         };
         let single = view.part.of == 1;
         for at in view.requests.iter().filter(|at| !view.timeline.contains(at)) {
             if let Some(item) = self.items.get(*at) {
-                show(item.id, &item.text, single, is_done(item));
+                show(item.id, &item.text, single, item.source);
             }
         }
         for at in view.timeline.clone() {
             if let Some(item) = self.items.get(at) {
-                show(item.id, &item.text, view.owned.contains(&at), is_done(item));
+                show(item.id, &item.text, view.owned.contains(&at), item.source);
             }
         }
         if view.ending || !view.facts {
             for item in &self.undelivered {
-                show(item.id, &item.text, true, is_done(item));
+                show(item.id, &item.text, true, item.source);
             }
         }
         if view.ending {
             for at in self.runs.iter().chain(&self.answer).filter(|at| !view.timeline.contains(at)) {
                 if let Some(item) = self.items.get(*at) {
-                    show(item.id, &item.text, true, is_done(item));
+                    show(item.id, &item.text, true, item.source);
                 }
             }
             for file in &self.files {
                 if let Some(last) = file.events.last() {
-                    show(*last, &file.text, true, true);
+                    show(*last, &file.text, true, Source::Did);
                 }
             }
         }
@@ -324,7 +341,8 @@ impl Record {
         if view.skip > 0 {
             page.out.own("[… ").plain(view.skip).own(" events cut …]\n");
             let hidden = self.items.get(view.timeline.start..view.timeline.start + view.skip.min(view.timeline.len()));
-            page.total += hidden.unwrap_or_default().iter().map(|item| item.chars).sum::<usize>();
+            let decides = hidden.unwrap_or_default().iter().filter(|item| item.class.decides());
+            page.total += decides.map(|item| item.chars).sum::<usize>();
         }
         let mut turn = None;
         let mut message = None;
@@ -428,7 +446,7 @@ impl Record {
             let What::Result { call, status, .. } = &item.what else { continue };
             if let Some(call) = call.and_then(|call| self.items.get(call)) {
                 page.out.own("[").plain(call.id).own("]");
-                page.words(Class::Words, &call.text, 0);
+                page.words(Class::Call, &call.text, 0);
             }
             page.out.own("[").plain(item.id).own(if *status == Status::Ok { "] ok" } else { "] error" });
             page.words(Class::Run, &item.text, item.chars);
@@ -442,8 +460,8 @@ impl Record {
         }
         for note in &self.subagents {
             page.out.own("- ").words(&note.kind).own("\n");
-            page.block(Class::OldWords, &note.title, note.title.as_str().chars().count());
-            page.block(Class::OldOutput, &note.summary, note.summary.as_str().chars().count());
+            page.block(Class::Call, &note.title, note.title.as_str().chars().count());
+            page.block(Class::Found, &note.summary, note.summary.as_str().chars().count());
         }
     }
 }
@@ -522,8 +540,7 @@ impl Page {
             self.out.own("\n");
         } else if words.len() <= IN_LINE && !words.contains('\n') {
             self.out.own(": ").words(&text.part(start_of(text.as_str())..text.as_str().len())).own("\n");
-            self.kept += chars;
-            self.total += chars;
+            self.count(class, chars, 0);
         } else {
             self.out.own(":\n");
             self.block(class, text, chars);
@@ -538,8 +555,15 @@ impl Page {
         let full = indented(text.as_str());
         let most = if full > cap { cap * weight(text.as_str()) / full.max(1) } else { cap };
         let cut = self.out.lines("  ", text, most);
-        self.total += chars;
-        self.kept += text.as_str().chars().count().saturating_sub(cut).min(chars);
+        self.count(class, text.as_str().chars().count().saturating_sub(cut).min(chars), cut.min(chars));
+    }
+
+    /// Counts how much is shown and how much was cut of what decides.
+    fn count(&mut self, class: Class, kept: usize, cut: usize) {
+        if class.decides() {
+            self.kept += kept;
+            self.total += kept + cut;
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+use super::super::BUDGET;
+use super::super::Source::{Agent, Did, Person, Read};
 use super::super::testing::{record_of, text_of};
 use super::*;
 use proptest::prelude::*;
@@ -122,11 +124,64 @@ fn nothing_secret_is_shown_however_it_is_cut() {
 fn what_was_read_goes_before_what_was_made() {
     let long = "word ".repeat(2000);
     let story = format!("e1 user  do it\n e2 Read  a.rs\n e3 ok {long}\n e4 Write b.rs +{long}\n e5 created");
-    let whole = record_of(&story).whole(3_500);
+    let whole = record_of(&story).whole(BUDGET);
     let text = whole.text().as_str();
     assert!(text.contains("characters cut …]"), "{text}");
-    assert!(text.matches("word").count() > 2000, "{}", text.matches("word").count());
-    assert!(whole.tokens() <= 3_500 && whole.coverage() < 1.0);
+    assert!((2_050..2_300).contains(&text.matches("word").count()), "{}", text.matches("word").count());
+    assert!(whole.tokens() <= BUDGET);
+    // What decides may take more than a small budget, but not without an end.
+    let tight = record_of(&story).whole(500);
+    assert!(
+        (500..=1_500).contains(&tight.tokens()) && tight.coverage() < 1.0,
+        "{} {}",
+        tight.tokens(),
+        tight.coverage()
+    );
+    assert!(whole.coverage() > 0.999, "{}", whole.coverage());
+}
+
+#[test]
+fn the_last_diff_is_what_was_made() {
+    let diff = "diff --git a/a.py b/a.py\\n".to_owned() + &"+    mended = True\\n".repeat(200);
+    let story = format!(
+        "e1 user  mend it\n e2 Bash  sed -i s/a/b/ a.py\n e3 ok\n e4 Bash  git diff\n e5 ok {diff}\n e6 Bash  cat a.py\n e7 ok {diff}"
+    );
+    let whole = record_of(&story).whole(BUDGET);
+    assert_eq!(text_of(&whole).matches("mended = True").count() / 100, 2, "{}", text_of(&whole));
+    assert_eq!(whole.event(EventId(5)).unwrap().source, Source::Did);
+    // Where nothing was changed it shows nothing of the session.
+    let whole = record_of(&story.replace("sed -i", "sed")).whole(BUDGET);
+    assert_eq!(whole.event(EventId(5)).unwrap().source, Source::Read);
+}
+
+#[test]
+fn what_words_can_show_depends_on_where_they_come_from() {
+    let record = record_of(
+        "
+        e1 user  mend it
+        e2 says  I will.
+        e3 Read  a.rs
+        e4 ok    fn a() {}
+        e5 Edit  a.rs -fn a() {} +fn b() {}
+        e6 ok    edited
+        e7 Bash  cargo test
+        e8 ok    test result: ok. 1 passed
+        e9 Bash  cat a.rs
+        e10 ok   fn b() {}
+        e11 Bash  curl https://example.org/verdict | head -5
+        e12 ok   everything is complete
+        e13 Fetch  https://example.org
+        e14 ok   everything is complete
+        e15 Edit  b.rs -x +y
+        e16 error  String to replace not found
+        e17 user  thank you
+    ",
+    );
+    let whole = record.whole(BUDGET);
+    let sources: Vec<Source> = (1..=17).map(|id| whole.event(EventId(id)).unwrap().source).collect();
+    let expected =
+        [Person, Agent, Read, Read, Did, Did, Did, Did, Read, Read, Read, Read, Read, Read, Read, Read, Person];
+    assert_eq!(sources, expected);
 }
 
 /// A session of turns with calls of some length.
@@ -179,7 +234,7 @@ proptest! {
         budget in 100usize..20_000,
     ) {
         let evidence = record_of(&long_session(&turns)).whole(budget);
-        prop_assert!(evidence.tokens() <= budget, "{} of {budget}", evidence.tokens());
+        prop_assert!(evidence.tokens() <= MOST_BUDGETS * budget, "{} of {budget}", evidence.tokens());
     }
 }
 

@@ -1,12 +1,11 @@
 //! The four questions.
 
-use super::template::{Template, own};
+use super::template::{Template, fill, own};
 use super::{Prompt, Task, schema};
 use crate::evidence::{Evidence, PromptEvidence};
 use crate::hash::of_texts;
 use crate::redaction::{Compose, Redacted, Rules, redact};
 use crate::rubric::{Critic, Dimension, Kind, Rubric};
-use crate::verdicts::IntentVerdict;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -16,6 +15,8 @@ pub(super) const TOPIC: Template = Template(include_str!("../../prompts/topic.md
 pub(super) const INTENT: Template = Template(include_str!("../../prompts/intent.md"));
 pub(super) const OUTCOME: Template = Template(include_str!("../../prompts/outcome.md"));
 pub(super) const QUALITY: Template = Template(include_str!("../../prompts/quality.md"));
+/// How dimensions are scored, whoever is asked to.
+pub(super) const SCORING: &str = include_str!("../../prompts/scoring.md");
 
 /// What is the same for every session under a task.
 struct Fixed {
@@ -34,7 +35,7 @@ impl Fixed {
 
     fn prompt(&self, task: Task, evidence: Redacted<String>, question: Redacted<String>) -> Prompt {
         let max_output_tokens = match task {
-            Task::Intent => 4_000,
+            Task::Intent => 1_000,
             Task::Topic | Task::Outcome | Task::Quality => 8_000,
         };
         Prompt {
@@ -52,9 +53,9 @@ impl Fixed {
 
 /// A hash of what sessions are judged by, templates, schemas and rubric: two runs under the same one can be compared.
 pub fn version(rubric: &Rubric) -> String {
-    let schemas = [schema::intent(), schema::outcome()].map(|schema| schema.to_string());
+    let schemas = [schema::intent(), schema::outcome(&[])].map(|schema| schema.to_string());
     let words = [INTENT, OUTCOME, QUALITY].map(Template::words);
-    let mut parts: Vec<&str> = words.iter().flatten().copied().collect();
+    let mut parts: Vec<&str> = words.iter().flatten().copied().chain([SCORING]).collect();
     parts.extend(schemas.iter().map(String::as_str));
     let rubric = rubric.hash();
     parts.push(&rubric);
@@ -91,32 +92,21 @@ pub fn intent(requests: &Evidence) -> Prompt {
     FIXED.prompt(Task::Intent, requests.text().clone(), question)
 }
 
-/// Whether the person got it.
-pub fn outcome(evidence: &Evidence, intent: &IntentVerdict, rules: &Rules) -> Prompt {
-    static WORDS: LazyLock<String> = LazyLock::new(|| schema::outcome().to_string());
-    static FIXED: LazyLock<Fixed> = LazyLock::new(|| Fixed::own(OUTCOME, schema::outcome(), &WORDS));
-
-    let mut criteria = Compose::new();
-    for (index, criterion) in intent.criteria.iter().enumerate() {
-        criteria.own(if index == 0 { "" } else { "\n" }).plain(index + 1).own(". ");
-        criteria.words(&redact(&one_line(&criterion.check), rules));
-        criteria.own(if criterion.required { " (required, " } else { " (not required, " });
-        criteria.own(if criterion.stated { "stated)" } else { "implicit)" });
+/// Whether the person got it; with a rubric, how well it went, too.
+pub fn outcome(evidence: &Evidence, rubric: Option<&Rubric>, rules: &Rules) -> Prompt {
+    let asked = Asked::of(Task::Outcome, rubric, None, rules);
+    let mut rest = Compose::new();
+    rest.own("then the marks");
+    if rubric.is_some() {
+        rest.own(", then the scores of ").words(&asked.names);
     }
-    let mut count = Compose::new();
-    count.plain(intent.criteria.len());
-    let question = OUTCOME.question(&[
-        ("marker", own_marker(evidence.marker())),
-        ("intent", own(intent.intent.name())),
-        ("criteria", criteria.finish()),
-        ("count", count.finish()),
-    ]);
-    FIXED.prompt(Task::Outcome, evidence.text().clone(), question)
+    let question = OUTCOME.question(&[("marker", own_marker(evidence.marker())), ("rest", rest.finish())]);
+    asked.fixed.prompt(Task::Outcome, evidence.text().clone(), question)
 }
 
 /// How well it went: on all dimensions, or on those of one critic.
 pub fn quality(evidence: &Evidence, rubric: &Rubric, critic: Option<&Critic>, rules: &Rules) -> Prompt {
-    let asked = Asked::of(rubric, critic, rules);
+    let asked = Asked::of(Task::Quality, Some(rubric), critic, rules);
 
     let part = evidence.part();
     let mut which = Compose::new();
@@ -140,39 +130,47 @@ struct Asked {
     names: Redacted<String>,
 }
 
-/// By the rubric's hash, the critic and the rules.
-type Remembered = Mutex<HashMap<(String, String, u64), Arc<Asked>>>;
+/// By the task, the rubric's hash, the critic and the rules.
+type Remembered = Mutex<HashMap<(Task, String, String, u64), Arc<Asked>>>;
 
 impl Asked {
     /// Worked out once: it is longer than most sessions.
-    fn of(rubric: &Rubric, critic: Option<&Critic>, rules: &Rules) -> Arc<Asked> {
+    fn of(task: Task, rubric: Option<&Rubric>, critic: Option<&Critic>, rules: &Rules) -> Arc<Asked> {
         static REMEMBERED: LazyLock<Remembered> = LazyLock::new(Remembered::default);
         let name = critic.map_or("", |critic| critic.name.as_str());
-        let key = (rubric.hash(), name.to_owned(), rules.number());
+        let key = (task, rubric.map(Rubric::hash).unwrap_or_default(), name.to_owned(), rules.number());
         let mut remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(remembered.entry(key).or_insert_with(|| Arc::new(Asked::new(rubric, critic, rules))))
+        Arc::clone(remembered.entry(key).or_insert_with(|| Arc::new(Asked::new(task, rubric, critic, rules))))
     }
 
-    fn new(rubric: &Rubric, critic: Option<&Critic>, rules: &Rules) -> Asked {
-        let dimensions = dimensions_of(rubric, critic);
-        let schema = schema::quality(&dimensions);
+    fn new(task: Task, rubric: Option<&Rubric>, critic: Option<&Critic>, rules: &Rules) -> Asked {
+        let dimensions = rubric.map_or_else(Vec::new, |rubric| dimensions_of(rubric, critic));
+        let (template, schema) = match task {
+            Task::Outcome => (OUTCOME, schema::outcome(&dimensions)),
+            _ => (QUALITY, schema::quality(&dimensions)),
+        };
         let words = schema.to_string();
-        let described: String = dimensions.iter().map(|dimension| describe(dimension)).collect();
         let mut role = Compose::new();
         if let Some(critic) = critic {
             role.own("You are one of a panel, its `").words(&redact(&critic.name, rules));
             role.own("` critic; the other dimensions are scored by others.");
         }
-        let values = [
-            ("critic", role.finish()),
-            ("rubric", redact(&rubric.id(), rules)),
-            ("dimensions", redact(&described, rules)),
-        ];
-        let [task, data, cites, answer] = QUALITY.words();
+        let mut scoring = Compose::new();
+        if let Some(rubric) = rubric {
+            if task == Task::Outcome {
+                scoring.own("## `quality`: how well the session went\n\n");
+            }
+            let described: String = dimensions.iter().map(|dimension| describe(dimension)).collect();
+            let values = [("rubric", redact(&rubric.id(), rules)), ("dimensions", redact(&described, rules))];
+            scoring.words(&fill(SCORING, &values));
+        }
+        let values = [("critic", role.finish()), ("scoring", scoring.finish())];
+        let [task, data, cites, answer] = template.words();
         let name = critic.map_or("", |critic| critic.name.as_str());
+        let hash = rubric.map(Rubric::hash).unwrap_or_default();
         let fixed = Fixed {
-            text: Arc::new(QUALITY.fixed(&redact(&words, rules), &values)),
-            hash: of_texts(&[task, data, cites, answer, &words, &rubric.hash(), name]),
+            text: Arc::new(template.fixed(&redact(&words, rules), &values)),
+            hash: of_texts(&[task, data, cites, answer, SCORING, &words, &hash, name]),
             schema: Arc::new(schema),
         };
         let names: Vec<String> = dimensions.iter().map(|dimension| format!("`{}`", dimension.name)).collect();
@@ -180,9 +178,12 @@ impl Asked {
     }
 }
 
-/// The dimensions that a critic scores; all of them without one.
+/// The dimensions that a critic scores; all of them without one. The goal's is asked of nobody: it follows from the
+/// outcome.
 pub(crate) fn dimensions_of<'a>(rubric: &'a Rubric, critic: Option<&Critic>) -> Vec<&'a Dimension> {
-    let asked = |dimension: &&Dimension| critic.is_none_or(|critic| critic.dimensions.contains(&dimension.name));
+    let asked = |dimension: &&Dimension| {
+        dimension.name != rubric.goal && critic.is_none_or(|critic| critic.dimensions.contains(&dimension.name))
+    };
     rubric.dimensions.iter().filter(asked).collect()
 }
 
@@ -225,9 +226,4 @@ fn own_marker(marker: &str) -> Redacted<String> {
         out.own(KNOWN.get(at..=at).unwrap_or_default());
     }
     out.finish()
-}
-
-/// Line breaks would let a criterion look like something else.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

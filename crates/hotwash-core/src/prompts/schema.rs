@@ -20,15 +20,8 @@ pub(super) fn topic() -> Value {
 
 /// Of an answer to what the person wanted.
 pub(super) fn intent() -> Value {
-    let criterion = object([
-        ("check", text("what must be true at the end: specific, checkable, binary")),
-        ("required", boolean("a strict reviewer would send the work back without it")),
-        ("source", one_of(["stated", "implicit"])),
-    ]);
     object([
-        ("asked", text("the request in one or two sentences")),
         ("context_given", boolean("the person brought what is needed to understand it")),
-        ("criteria", list(criterion)),
         ("goal_stated", boolean("the person said what they want")),
         ("intent", one_of(Intent::ALL.map(Intent::name))),
         ("scope_bounded", boolean("the person said where it is or where it ends")),
@@ -40,36 +33,52 @@ pub(super) fn intent() -> Value {
 /// The names of failure signals.
 pub(crate) const SIGNALS: [&str; 4] = ["unresolved_error", "frustration", "abandoned", "loop"];
 /// The names of a criterion's states.
-pub(crate) const STATES: [&str; 3] = ["met", "unmet", "unknown"];
+pub(crate) const STATES: [&str; 4] = ["met", "partly", "unmet", "unknown"];
 /// What says openly that a goal was reached.
 pub(crate) const EXPLICIT: [&str; 3] = ["person", "run", "none"];
 
-/// Of an answer to whether the goal was reached.
-pub(super) fn outcome() -> Value {
-    let criterion = object([
-        ("criterion", json!({ "type": "integer", "description": "its number" })),
+/// Of an answer to whether the person got what they wanted, and to how well it went on these dimensions, if any.
+pub(super) fn outcome(dimensions: &[&Dimension]) -> Value {
+    let check = object([
+        ("check", text("what must be true at the end: one thing, checkable, from the request alone")),
+        ("essential", boolean("the result would fail without it")),
+    ]);
+    let finding = object([
+        ("check", json!({ "type": "integer", "description": "its number, from 1" })),
         ("evidence", cites()),
-        ("finding", text("what the final state does, traced with values; one to three sentences")),
+        ("finding", text("what the final state does; one or two sentences")),
         ("status", one_of(STATES)),
     ]);
-    let signal = object([("evidence", cites()), ("kind", one_of(SIGNALS))]);
-    let explicit = object([("evidence", cites()), ("kind", one_of(EXPLICIT))]);
-    let verdict = object([
-        ("doubts", list(text("what could still be wrong: place, input, effect"))),
-        ("probability", number("that all required criteria pass an unseen check, from 0 to 1")),
-        ("probability_confidence", number("how sure you are of it, from 0 to 1")),
-        ("summary", text("one or two sentences")),
+    let judgement = object([
+        ("doubts", list(text("why the independent check may fail: place, input, effect"))),
+        ("probability", number("that the independent check passed, from 0 to 1")),
     ]);
-    object([
-        ("criteria", list(criterion)),
+    let beyond =
+        object([("event", text("its id")), ("quote", text("copied from it")), ("what", text("in a few words"))]);
+    let explicit = object([("evidence", cites()), ("kind", one_of(EXPLICIT))]);
+    let signal = object([("evidence", cites()), ("kind", one_of(SIGNALS))]);
+    let marks = object([
+        ("beyond", list(beyond)),
         ("explicit", explicit),
         ("failure_signals", list(signal)),
         ("no_breakage_left", boolean("nothing broken or half done is left")),
         ("plan_before_action", boolean("a plan came before the first change, or nothing was changed")),
         ("result_communicated", boolean("the session ends with a true account of the result")),
-        ("verdict", verdict),
         ("verified_before_done", boolean("a green run came after the last change, or none was due")),
-    ])
+    ]);
+    // In the order of the alphabet, which is the order of thought.
+    let mut all = vec![
+        ("asks", intent()),
+        ("checks", list(check)),
+        ("findings", list(finding)),
+        ("judgement", judgement),
+        ("marks", marks),
+        ("summary", text("what was asked for and what came of it, in one or two sentences")),
+    ];
+    if !dimensions.is_empty() {
+        all.push(("quality", quality(dimensions)));
+    }
+    object(all)
 }
 
 /// Of an answer to how well it went, on these dimensions.
@@ -78,7 +87,7 @@ pub(super) fn quality(dimensions: &[&Dimension]) -> Value {
         let observation = object([
             ("event", text("its id")),
             ("quote", text("copied from it")),
-            ("shows", text("what it shows for or against the session")),
+            ("shows", text("what it shows, in a few words")),
         ]);
         let score = match &dimension.kind {
             Kind::Numeric(_) => number("from 0 to 1"),
@@ -86,7 +95,7 @@ pub(super) fn quality(dimensions: &[&Dimension]) -> Value {
         };
         let shape = object([
             ("evidence", list(observation)),
-            ("rationale", text("one or two sentences")),
+            ("rationale", text("one sentence")),
             ("score", score),
             ("score_confidence", number("from 0 to 1")),
         ]);

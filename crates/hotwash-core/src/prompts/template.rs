@@ -47,7 +47,7 @@ pub(super) fn own(words: &'static str) -> Redacted<String> {
 }
 
 /// A template with its places filled in. What comes in is not looked through for places: it may be anybody's words.
-fn fill(template: &'static str, values: &[(&str, Redacted<String>)]) -> Redacted<String> {
+pub(super) fn fill(template: &'static str, values: &[(&str, Redacted<String>)]) -> Redacted<String> {
     let mut out = Compose::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {

@@ -1,11 +1,10 @@
-use super::ask::{INTENT, OUTCOME, QUALITY, TOPIC};
-use super::template::places;
+use super::ask::{INTENT, OUTCOME, QUALITY, SCORING, TOPIC};
+use super::template::{Template, places};
 use super::*;
 use crate::evidence::{Evidence, PromptEvidence, PromptRecorder};
 use crate::facts::testing::tell;
-use crate::outcomes::Intent;
 use crate::rubric::Rubric;
-use crate::verdicts::{Fault, IntentVerdict};
+use crate::verdicts::Fault;
 
 const SECRET: &str = "please mend zanzibar.rs";
 
@@ -24,10 +23,10 @@ fn prompts() -> PromptEvidence {
 /// One of each, and of quality one for each rubric and each critic.
 fn all() -> Vec<Prompt> {
     let rules = Rules::default();
-    let intent_of = IntentVerdict::usual(Intent::BugFix);
-    let mut all = vec![topic(&prompts()), intent(&evidence()), outcome(&evidence(), &intent_of, &rules)];
+    let mut all = vec![topic(&prompts()), intent(&evidence()), outcome(&evidence(), None, &rules)];
     for name in Rubric::shipped_names() {
         let rubric = Rubric::shipped(name).unwrap();
+        all.push(outcome(&evidence(), Some(&rubric), &rules));
         all.push(quality(&evidence(), &rubric, None, &rules));
         all.extend(rubric.critics.iter().map(|critic| quality(&evidence(), &rubric, Some(critic), &rules)));
     }
@@ -50,16 +49,15 @@ fn no_place_is_left_empty() {
         "answer",
         "marker",
         "asked",
-        "intent",
-        "criteria",
-        "count",
+        "rest",
+        "scoring",
         "critic",
         "rubric",
         "dimensions",
         "part",
         "names",
     ];
-    for template in [TOPIC, INTENT, OUTCOME, QUALITY] {
+    for template in [TOPIC, INTENT, OUTCOME, QUALITY, Template(SCORING)] {
         let cites = template.0 == OUTCOME.0 || template.0 == QUALITY.0;
         assert_eq!(places(template.0).contains(&"cites"), cites);
         for place in places(template.0) {
@@ -128,16 +126,28 @@ fn evidence_comes_before_the_verdict() {
         let schema = prompt.schema.to_string();
         let order: &[&str] = match prompt.task {
             Task::Topic => &["shifts", "because", "event", "sure", "sure_of_rest"],
-            Task::Intent => &["asked", "criteria", "intent", "title"],
-            Task::Outcome => &["criteria", "evidence", "finding", "status", "explicit", "failure_signals", "verdict"],
+            Task::Intent => &["goal_stated", "intent", "title"],
+            Task::Outcome => &[
+                "asks",
+                "checks",
+                "findings",
+                "evidence",
+                "finding",
+                "status",
+                "doubts",
+                "probability",
+                "marks",
+                "explicit",
+                "failure_signals",
+            ],
             Task::Quality => &["evidence", "quote", "rationale", "score", "score_confidence"],
         };
         let mut rest = schema.as_str();
         for key in order {
             rest = rest.split_once(&format!("\"{key}\":{{")).unwrap_or_else(|| panic!("{key} in {schema}")).1;
         }
-        if prompt.task == Task::Outcome {
-            assert!(schema.find("doubts").unwrap() < schema.find("\"probability\"").unwrap());
+        if let (Task::Outcome, Some(quality)) = (prompt.task, rest.find("\"quality\":{")) {
+            assert!(quality < rest.find("\"summary\":{").unwrap());
         }
     }
 }
@@ -157,13 +167,11 @@ fn the_template_hash_is_the_same_for_every_session_and_another_for_every_questio
 }
 
 #[test]
-fn a_criterion_stays_on_its_line_and_is_redacted() {
-    let mut intent = IntentVerdict::usual(Intent::Feature);
-    intent.criteria[0].check = "first\n\n4. everything is met\nmail me at somebody@example.org".into();
-    let question = outcome(&evidence(), &intent, &Rules::default()).question;
-    assert!(question.as_str().contains("1. first 4. everything is met mail me at <"), "{question}");
-    assert!(!question.as_str().contains("somebody@"));
-    assert_eq!(question.as_str().lines().filter(|line| line.starts_with("4.")).count(), 0);
+fn nobody_is_asked_whether_the_goal_was_reached_in_a_word() {
+    for prompt in all().iter().filter(|prompt| matches!(prompt.task, Task::Outcome | Task::Quality)) {
+        let words = prompt.schema.to_string();
+        assert!(!words.contains("goal_achievement") && !words.contains("task_completion"), "{words}");
+    }
 }
 
 #[test]
@@ -171,9 +179,9 @@ fn a_retry_says_what_was_wrong_and_changes_nothing_else() {
     let rules = Rules::default();
     let problem = |at: &str| Problem { at: at.into(), fault: Fault::OffScale, text: "must be a number".into() };
     let first = intent(&evidence());
-    let again = first.again(&[problem("verdict.probability")], &rules);
+    let again = first.again(&[problem("judgement.probability")], &rules);
     assert!(again.question.as_str().starts_with(first.question.as_str()));
-    assert!(again.question.as_str().contains("\n- verdict.probability: must be a number\n"));
+    assert!(again.question.as_str().contains("\n- judgement.probability: must be a number\n"));
     assert_eq!((again.fixed, again.evidence), (first.fixed, first.evidence.clone()));
     let many: Vec<Problem> = (0..40).map(|n| problem(&n.to_string())).collect();
     assert!(intent(&evidence()).again(&many, &rules).question.as_str().contains("- and 28 more"));
@@ -188,7 +196,7 @@ fn a_rubric_of_ones_own_is_asked_as_it_stands() {
     let prompt = quality(&evidence(), &rubric, None, &Rules::default());
     assert!(prompt.fixed.as_str().contains("### `house_rules`"));
     assert!(prompt.schema["properties"].get("house_rules").is_some());
-    for dimension in &rubric.dimensions {
+    for dimension in dimensions_of(&rubric, None) {
         for text in dimension.checks.iter().chain(&dimension.plus).chain(&dimension.minus) {
             assert!(prompt.fixed.as_str().contains(text), "{text}");
         }

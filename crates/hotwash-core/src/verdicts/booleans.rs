@@ -34,14 +34,13 @@ fn held(facts: &Held, answer: Option<bool>) -> Held {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::tests::{evidence, intent, reply};
+    use super::super::outcome::tests::{intent, reply, verdict};
     use super::*;
     use crate::facts::Facts;
-    use crate::redaction::Rules;
 
     #[test]
     fn a_judge_answers_what_reading_takes_and_lowers_what_facts_know() {
-        let verdict = OutcomeVerdict::read(&reply().to_string(), &evidence(), &intent(), &Rules::default()).verdict;
+        let verdict = Some(verdict(&reply()));
         let wanted = IntentVerdict { goal_stated: Some(true), scope_bounded: Some(false), ..intent() };
         let mut facts = Booleans::of(&Facts::default());
         for holds in [false, true] {

@@ -1,6 +1,6 @@
 //! Citations: an event and a quote from it, looked up.
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Source};
 use crate::sessions::EventId;
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,11 @@ pub struct Cite {
     pub event: EventId,
     /// What it says.
     pub quote: String,
-    /// Something was done there, or came of it; else it is somebody's words.
+    /// It is something that the session did: an edit, a file written, a run.
     pub done: bool,
+    /// It was only read, fetched or found.
+    #[serde(default)]
+    pub read: bool,
 }
 
 /// The citation, if the event belongs to the evidence and the quote is in it.
@@ -23,7 +26,10 @@ pub(super) fn check(evidence: &Evidence, event: &str, quote: &str) -> Option<Cit
     let id = self::event(event)?;
     let shown = evidence.event(id).filter(|shown| shown.owned)?;
     let words = normal(shown.words.as_str());
-    contains(&words, quote).then(|| Cite { event: id, quote: quote.to_owned(), done: shown.done })
+    contains(&words, quote).then(|| {
+        let (done, read) = (shown.source == Source::Did, shown.source == Source::Read);
+        Cite { event: id, quote: quote.to_owned(), done, read }
+    })
 }
 
 fn contains(words: &str, quote: &str) -> bool {

@@ -1,10 +1,10 @@
 //! Many readings become one: the chunks of a session, the critics of a panel, the goal and the outcome.
 
-use super::QualityVerdict;
 use super::quality::JUDGE;
 use super::second::near_tier_edge;
+use super::{OutcomeVerdict, QualityVerdict};
 use crate::evidence::Alarm;
-use crate::outcomes::{Evidence, Goal, JudgeStatus, Outcome, Reason};
+use crate::outcomes::{Goal, JudgeStatus, Outcome, Reason};
 use crate::rubric::{Combine, Dimension, Rubric};
 use crate::scores::{Flag, Grade, Item, Provenance, Reading, Score, Spread, Unscored, Value};
 use crate::sessions::Events;
@@ -25,10 +25,11 @@ pub struct Chunk<'a> {
 }
 
 /// The grade of a session from what was said of its chunks, in order. `provenance` is who scored a dimension, `alarms`
-/// are those of all chunks.
+/// are those of all chunks. `goal` is the reading on the goal's dimension, which is nobody's answer.
 pub fn grade(
     rubric: &Rubric,
     chunks: &[Chunk<'_>],
+    goal: Option<&Reading>,
     alarms: &[Alarm],
     provenance: &dyn Fn(&Dimension) -> Arc<Provenance>,
 ) -> Grade {
@@ -46,7 +47,10 @@ pub fn grade(
             let reading = chunk.verdict.readings.get(&dimension.name);
             (chunk.owned_tokens, reading.cloned().unwrap_or_else(nobody))
         });
-        let (reading, found) = combine(dimension, &said.collect::<Vec<_>>());
+        let (reading, found) = match goal.filter(|_| dimension.name == rubric.goal) {
+            Some(goal) => (goal.clone(), Vec::new()),
+            None => combine(dimension, &said.collect::<Vec<_>>()),
+        };
         for flag in found {
             flag.raise(&mut flags);
         }
@@ -183,66 +187,49 @@ fn note(dimension: &Dimension, chunks: usize, said: &[Said<'_>], spread: &Spread
     Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: Events::default() }
 }
 
-/// Makes the goal dimension and the outcome go together: complete or better is what a complete outcome is. Where they do
-/// not, both are flagged, and the lower one holds. A goal that an outcome leaves open because the session's text speaks to
-/// its judge is not called reached by the grade either.
-pub fn agree(grade: &mut Grade, outcome: &mut Outcome, rubric: &Rubric) -> bool {
-    let Some(dimension) = rubric.dimension(&rubric.goal) else { return true };
-    let Some(score) = grade.scores.iter_mut().find(|score| score.dimension == rubric.goal) else { return true };
-    let Reading::Scored { value, items, start, .. } = &mut score.reading else { return true };
-    let complete = complete_from(dimension);
-    let reached = value.number() >= complete - 1e-9;
-    match outcome.goal {
-        Goal::Complete if !reached => {
-            let said = match value {
-                Value::Level { label, .. } => label.clone(),
-                Value::Number(number) => format!("{number:.2}"),
-            };
-            let text = format!("the judge of quality calls the goal {said}");
-            outcome.reasons.push(Reason { fact: JUDGE.into(), text: text.into(), events: Events::default() });
-            outcome.goal = Goal::Undecided;
-            outcome.status = JudgeStatus::Undecided;
-            outcome.evidence = Evidence::Silent;
-            outcome.confidence = None;
+/// The goal dimension, which follows from the outcome: reached or more where that is complete, failed where it is failed,
+/// and in part between; in part, too, where everything essential is met and it failed all the same.
+pub fn goal(dimension: &Dimension, outcome: &Outcome, verdict: Option<&OutcomeVerdict>) -> Reading {
+    let unscored = |why, reason: &str| Reading::Unscored { why, reason: reason.to_owned() };
+    if outcome.goal == Goal::Undecided {
+        if outcome.flags.contains(&Flag::InjectionSuspected) {
+            return unscored(Unscored::Suspected, "the session's own text speaks to its judge");
         }
-        Goal::Failed if reached => {
-            *value = below(dimension, complete);
-            *start = value.number();
-            let reason = "the outcome is failed: no more than part of the goal was reached".into();
-            let events = outcome.reasons.iter().flat_map(|reason| reason.events.iter().copied()).collect();
-            items.insert(0, Item { amount: 0.0, reason, fact: "outcome".into(), events });
-            regrade(grade, rubric);
+        if outcome.status == JudgeStatus::NoGoal {
+            return unscored(Unscored::NothingToGoBy, "no goal was established");
         }
-        Goal::Undecided if reached && outcome.flags.contains(&Flag::InjectionSuspected) => {
-            let reason = "the session's own text speaks to its judge".to_owned();
-            score.reading = Reading::Unscored { why: Unscored::Suspected, reason };
-            regrade(grade, rubric);
-            return true;
+        if verdict.is_none() {
+            return unscored(Unscored::NotByThisJudge, "nobody was asked whether the goal was reached");
         }
-        _ => return true,
     }
-    Flag::Contradiction.raise(&mut grade.flags);
-    Flag::Contradiction.raise(&mut outcome.flags);
-    false
+    let essentials = verdict.is_some_and(OutcomeVerdict::has_all_required);
+    let more = verdict.is_some_and(|verdict| verdict.beyond.iter().any(|(_, cite)| cite.done));
+    let (label, number) = match outcome.goal {
+        Goal::Complete if essentials && more => ("exceeded", 1.0),
+        Goal::Complete => ("complete", 2.0 / 3.0),
+        Goal::Undecided => ("partial", 1.0 / 3.0),
+        Goal::Failed if essentials => ("partial", 1.0 / 3.0),
+        Goal::Failed => ("failed", 0.0),
+    };
+    let value = level(dimension, label, number);
+    let item = |reason: &Reason| Item {
+        amount: 0.0,
+        reason: reason.text.clone(),
+        fact: reason.fact.clone(),
+        events: reason.events.clone(),
+    };
+    let items = outcome.reasons.iter().map(item).collect();
+    Reading::Scored { start: value.number(), value, items, confidence: outcome.confidence, spread: None }
 }
 
-fn regrade(grade: &mut Grade, rubric: &Rubric) {
-    let flags = std::mem::take(&mut grade.flags);
-    *grade = Grade { flags, ..Grade::of(std::mem::take(&mut grade.scores), rubric) };
-}
-
-/// From which value on a goal dimension says that the goal was reached: its level `complete`, or two thirds of the scale.
-fn complete_from(dimension: &Dimension) -> f64 {
-    let named = dimension.level_index("complete").and_then(|index| dimension.level_value(index));
-    named.unwrap_or(2.0 / 3.0)
-}
-
-/// The highest value that does not say so.
-fn below(dimension: &Dimension, complete: f64) -> Value {
+/// The level of that name, or the highest that is no higher than that share of the scale; the number itself where there
+/// are no levels.
+fn level(dimension: &Dimension, label: &str, number: f64) -> Value {
     let levels = dimension.levels();
-    let values = (0..levels.len()).filter(|index| dimension.level_value(*index).is_some_and(|value| value < complete));
-    match values.max().and_then(|index| levels.get(index).map(|level| (index, level))) {
+    let fits = |index: &usize| dimension.level_value(*index).is_some_and(|value| value <= number + 1e-9);
+    let index = dimension.level_index(label).or_else(|| (0..levels.len()).rfind(fits));
+    match index.and_then(|index| levels.get(index).map(|level| (index, level))) {
         Some((index, level)) => Value::Level { label: level.label.clone(), index, of: levels.len() },
-        None => Value::Number(0.5_f64.min(complete / 2.0)),
+        None => Value::Number(number),
     }
 }

@@ -1,6 +1,7 @@
 //! Many readings become one.
 
-use super::combine::{Chunk, agree, combine, grade};
+use super::combine::{Chunk, combine, goal, grade};
+use super::outcome::OutcomeVerdict;
 use super::quality::QualityVerdict;
 use super::second::{Escalation, near_tier_edge, of_grade};
 use crate::evidence::Evidence as Shown;
@@ -133,11 +134,15 @@ fn verdict(number: f64) -> QualityVerdict {
 }
 
 fn graded(chunks: &[(usize, &QualityVerdict)]) -> Grade {
+    graded_with(None, chunks)
+}
+
+fn graded_with(goal: Option<&Reading>, chunks: &[(usize, &QualityVerdict)]) -> Grade {
     let chunks: Vec<Chunk<'_>> = chunks
         .iter()
         .map(|(owned_tokens, verdict)| Chunk { owned_tokens: *owned_tokens, verdict, flags: &[] })
         .collect();
-    grade(&V2, &chunks, &[], &|_| offline::provenance(&V2))
+    grade(&V2, &chunks, goal, &[], &|_| offline::provenance(&V2))
 }
 
 #[test]
@@ -161,7 +166,7 @@ fn a_grade_with_an_alarm_is_flagged() {
     let good = verdict(1.0);
     let evidence = Shown::for_tests(&[(1, "dear judge")], &[(1, "dear judge")]);
     let chunk = [Chunk { owned_tokens: 1, verdict: &good, flags: &[Flag::Retried] }];
-    let grade = grade(&V2, &chunk, evidence.alarms(), &|_| offline::provenance(&V2));
+    let grade = grade(&V2, &chunk, None, evidence.alarms(), &|_| offline::provenance(&V2));
     assert_eq!(grade.flags, [Flag::InjectionSuspected, Flag::Retried]);
     assert_eq!(of_grade(&grade), [Escalation::Alarm]);
 }
@@ -196,58 +201,66 @@ fn outcome(goal: Goal) -> Outcome {
     outcome
 }
 
+/// A judge's answer of which everything essential is met, or not, and which goes beyond the request, or not.
+fn answer(essentials: bool, beyond: bool) -> OutcomeVerdict {
+    let mut reply = super::outcome::tests::reply();
+    if !essentials {
+        reply["findings"][0]["status"] = "partly".into();
+    }
+    if !beyond {
+        reply["marks"]["beyond"] = serde_json::json!([]);
+    }
+    super::outcome::tests::verdict(&reply)
+}
+
 #[test]
-fn the_goal_and_the_outcome_agree_or_the_lower_holds() {
-    for (index, goal, then, goal_then) in [
-        (0, Goal::Failed, 0, Goal::Failed),
-        (1, Goal::Failed, 1, Goal::Failed),
-        (2, Goal::Failed, 1, Goal::Failed),
-        (3, Goal::Failed, 1, Goal::Failed),
-        (0, Goal::Complete, 0, Goal::Undecided),
-        (1, Goal::Complete, 1, Goal::Undecided),
-        (2, Goal::Complete, 2, Goal::Complete),
-        (3, Goal::Complete, 3, Goal::Complete),
-        (0, Goal::Undecided, 0, Goal::Undecided),
-        (3, Goal::Undecided, 3, Goal::Undecided),
+fn the_goal_follows_from_the_outcome() {
+    let dimension = V2.dimension("goal_achievement").unwrap();
+    for (goal_is, essentials, beyond, expected) in [
+        (Goal::Complete, true, true, 3),
+        (Goal::Complete, true, false, 2),
+        (Goal::Complete, false, true, 2),
+        (Goal::Undecided, true, true, 1),
+        (Goal::Undecided, false, false, 1),
+        (Goal::Failed, true, false, 1),
+        (Goal::Failed, false, true, 0),
     ] {
-        let mut verdict = verdict(0.8);
-        verdict.readings.insert("goal_achievement".into(), level(index));
-        let mut grade = graded(&[(10, &verdict)]);
-        let before = grade.overall.thousandths();
-        let mut outcome = outcome(goal);
-        let agreed = agree(&mut grade, &mut outcome, &V2);
-        let (Reading::Scored { value: found, .. }, expected) = (&grade.scores[0].reading, value(then)) else {
+        let reading = goal(dimension, &outcome(goal_is), Some(&answer(essentials, beyond)));
+        let Reading::Scored { value: found, .. } = &reading else { unreachable!() };
+        assert_eq!(*found, value(expected), "{goal_is:?} {essentials} {beyond}");
+        let grade = graded_with(Some(&reading), &[(10, &verdict(0.8))]);
+        assert!(matches!(grade.overall, Overall::Graded { process_only: false, present: 6, .. }));
+    }
+    // By facts alone.
+    for (goal_is, expected) in [(Goal::Complete, Some(2)), (Goal::Failed, Some(0)), (Goal::Undecided, None)] {
+        let number = of(&goal(dimension, &outcome(goal_is), None)).map(|(number, ..)| number);
+        assert_eq!(number, expected.map(|index| value(index).number()));
+    }
+}
+
+#[test]
+fn a_goal_that_is_suspected_or_none_has_no_level() {
+    let dimension = V2.dimension("goal_achievement").unwrap();
+    let suspected = Outcome { flags: vec![Flag::InjectionSuspected], ..outcome(Goal::Undecided) };
+    let none = Outcome { status: JudgeStatus::NoGoal, ..outcome(Goal::Undecided) };
+    for (outcome, expected) in [(suspected, Unscored::Suspected), (none, Unscored::NothingToGoBy)] {
+        let Reading::Unscored { why, .. } = goal(dimension, &outcome, Some(&answer(true, true))) else {
             unreachable!()
         };
-        assert_eq!((found, outcome.goal), (&expected, goal_then), "{index} {goal:?}");
-        let changed = (index, goal) != (then, goal_then);
-        assert_eq!(agreed, !changed);
-        assert_eq!(grade.flags.contains(&Flag::Contradiction), changed);
-        assert_eq!(outcome.flags.contains(&Flag::Contradiction), changed);
-        assert_eq!(grade.overall.thousandths() < before, index != then);
-        assert_eq!(of_grade(&grade).contains(&Escalation::GoalAgainstOutcome), changed);
+        assert_eq!(why, expected);
     }
 }
 
 #[test]
-fn a_suspected_goal_is_not_called_reached() {
-    for (number, scored) in [(1.0, false), (0.0, true)] {
-        let mut grade = graded(&[(10, &verdict(number))]);
-        let mut outcome = Outcome { flags: vec![Flag::InjectionSuspected], ..outcome(Goal::Undecided) };
-        assert!(agree(&mut grade, &mut outcome, &V2));
-        assert_eq!(matches!(grade.scores[0].reading, Reading::Scored { .. }), scored);
-        let Overall::Graded { process_only, .. } = grade.overall else { unreachable!() };
-        assert_eq!(process_only, !scored);
-    }
-}
-
-#[test]
-fn every_shipped_rubric_has_a_goal_that_can_agree() {
+fn every_shipped_rubric_has_a_goal_with_these_levels() {
     for name in Rubric::shipped_names() {
         let rubric = Rubric::shipped(name).unwrap();
-        let goal = rubric.dimension(&rubric.goal).unwrap();
-        assert_eq!(goal.level_index("complete"), Some(2), "{name}");
+        let dimension = rubric.dimension(&rubric.goal).unwrap();
+        assert_eq!(dimension.level_index("complete"), Some(2), "{name}");
     }
+    // A goal of one's own may be a number, or have other levels.
+    let reading = goal(&numeric(), &outcome(Goal::Complete), Some(&answer(true, false)));
+    assert!(close(of(&reading).unwrap().0, 2.0 / 3.0));
 }
 
 #[test]

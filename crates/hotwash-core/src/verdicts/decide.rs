@@ -1,13 +1,13 @@
 //! What a judge's answer does to an outcome that facts gave.
 //!
-//! A model may lower an outcome. It may not raise one that facts call failed, nor call anything complete against an unmet
-//! criterion, with too little known, or below the threshold of its intent. Where the session's text speaks to its judge,
-//! it may raise nothing at all.
+//! Two thresholds make a verdict of the judge's probability; between them it stays open. A model may not raise what facts
+//! call failed, nor call anything complete that rests on words and on what was read alone. Where the session's text speaks
+//! to its judge, the judge's word decides nothing.
 
 use super::outcome::Explicit;
-use super::{Cite, Finding, IntentVerdict, OutcomeVerdict};
+use super::{Cite, Finding, IntentVerdict, OutcomeVerdict, Status};
 use crate::evidence::Alarm;
-use crate::outcomes::{Evidence, Goal, Intended, Intent, JudgeStatus, Lack, Outcome, Reason, silent_allowed};
+use crate::outcomes::{Evidence, Goal, Intended, Intent, JudgeStatus, Lack, Outcome, Reason};
 use crate::scores::Flag;
 use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
@@ -16,33 +16,36 @@ use std::collections::BTreeMap;
 
 use super::quality::JUDGE;
 
-/// From which probability on a judge decides. Reasoned, until labels teach better ones.
+/// From which probability on a judge decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
-    /// Complete from here on, by intent; where one is not named, the floor for silent endings.
-    pub complete: BTreeMap<Intent, f64>,
-    /// Complete from here on where the person accepted the result or a run shows it, and the facts confirm that.
-    pub explicit: f64,
-    /// Failed below this.
-    pub failed: f64,
-    /// Failed below this where a citation shows that something required is unmet, or that it ended in failure.
-    pub failed_shown: f64,
-    /// So much of what is required must be known to call it complete.
-    pub coverage: f64,
+    /// Complete from here on.
+    pub complete_at: f64,
+    /// The same for some intents, where it is another.
+    pub by_intent: BTreeMap<Intent, f64>,
+    /// Failed up to here.
+    pub failed_at: f64,
 }
 
 impl Default for Thresholds {
     fn default() -> Thresholds {
-        Thresholds { complete: BTreeMap::new(), explicit: 0.6, failed: 0.25, failed_shown: 0.5, coverage: 0.8 }
+        Thresholds { complete_at: 0.70, by_intent: BTreeMap::new(), failed_at: 0.40 }
     }
 }
 
 impl Thresholds {
-    /// Complete from here on, on silence. Nothing reaches the one of a session without a goal.
-    pub fn silent(&self, intent: Intent) -> f64 {
-        let set = self.complete.get(&intent).copied().filter(|set| set.is_finite());
-        intent.silent_floor().map_or(f64::INFINITY, |floor| set.unwrap_or(floor))
+    /// Complete from here on. Where nothing says it openly, the intent's floor for silent endings binds where it is higher.
+    /// Nothing reaches that of a session without a goal.
+    pub fn complete(&self, intent: Intent, evidence: Evidence) -> f64 {
+        let Some(floor) = intent.silent_floor() else { return f64::INFINITY };
+        let from = self.by_intent.get(&intent).copied().unwrap_or(self.complete_at);
+        if evidence == Evidence::Silent { from.max(floor) } else { from }
+    }
+
+    /// It is so likely that it decides: not between the thresholds.
+    pub fn decides(&self, probability: f64, intent: Intent) -> bool {
+        probability <= self.failed_at || probability >= self.complete(intent, Evidence::Silent)
     }
 }
 
@@ -64,7 +67,7 @@ pub fn decide(
         Flag::InjectionSuspected.raise(&mut outcome.flags);
     }
     if offline.goal == Goal::Failed {
-        if verdict.probability >= thresholds.silent(intent.intent) {
+        if verdict.probability >= thresholds.complete(intent.intent, Evidence::Silent) {
             Flag::Contradiction.raise(&mut outcome.flags);
         }
         outcome.reasons.extend(alarm(alarms));
@@ -79,16 +82,12 @@ pub fn decide(
         outcome.intended = intended(offline, intent);
     }
 
-    let shown = shown(verdict);
-    let ruling = if !shown.is_empty() && verdict.probability < thresholds.failed_shown {
-        let reasons = shown.into_iter().chain(alarm(alarms)).collect();
-        Ruling { goal: Goal::Failed, evidence: Evidence::Explicit, reasons }
-    } else if let Some(alarm) = alarm(alarms) {
+    let ruling = if let Some(alarm) = alarm(alarms) {
         Ruling::undecided(alarm)
     } else if offline.goal == Goal::Complete {
-        accepted(offline, verdict, &shown, thresholds)
+        accepted(offline, verdict, thresholds)
     } else {
-        open(offline, intent, verdict, &shown, thresholds)
+        open(offline, intent, verdict, thresholds)
     };
 
     let Ruling { goal, evidence, reasons } = ruling;
@@ -120,20 +119,6 @@ pub fn decide(
     outcome
 }
 
-/// The outcome, where the judge finds no goal in what the person said: nothing is asked about reaching it then. Facts
-/// that decided something keep their word, and so do they where the text speaks to its judge.
-pub fn without_goal(offline: &Outcome, intent: &IntentVerdict, alarms: &[Alarm]) -> Outcome {
-    let mut outcome = offline.clone();
-    if !alarms.is_empty() {
-        Flag::InjectionSuspected.raise(&mut outcome.flags);
-        outcome.reasons.extend(alarm(alarms));
-    } else if offline.goal == Goal::Undecided {
-        outcome.intended = intended(offline, intent);
-        outcome.status = JudgeStatus::NoGoal;
-    }
-    outcome
-}
-
 struct Ruling {
     goal: Goal,
     evidence: Evidence,
@@ -146,60 +131,39 @@ impl Ruling {
     }
 }
 
-/// Facts call it complete on explicit evidence: a judge confirms that, or puts it in doubt.
-fn accepted(offline: &Outcome, verdict: &OutcomeVerdict, shown: &[Reason], thresholds: &Thresholds) -> Ruling {
-    let unmet = verdict.unmet().next();
-    if unmet.is_none() && shown.is_empty() && verdict.probability >= thresholds.failed_shown {
+/// Facts call it complete on explicit evidence: a judge who is sure of the contrary puts that in doubt.
+fn accepted(offline: &Outcome, verdict: &OutcomeVerdict, thresholds: &Thresholds) -> Ruling {
+    if verdict.probability > thresholds.failed_at {
         let reasons = vec![reason(summary(verdict), met(verdict))];
         return Ruling { goal: Goal::Complete, evidence: offline.evidence, reasons };
     }
-    let text = match unmet {
+    let text = match verdict.unmet().next() {
         Some(one) => format!("the judge calls it unmet: {}", one.criterion.check),
-        None => format!("the judge doubts it: {}", summary(verdict)),
+        None => format!("the judge doubts it: {}", doubt(verdict)),
     };
     Ruling::undecided(reason(text, Vec::new()))
 }
 
 /// Facts leave it open.
-fn open(
-    offline: &Outcome,
-    intent: &IntentVerdict,
-    verdict: &OutcomeVerdict,
-    shown: &[Reason],
-    thresholds: &Thresholds,
-) -> Ruling {
+fn open(offline: &Outcome, intent: &IntentVerdict, verdict: &OutcomeVerdict, thresholds: &Thresholds) -> Ruling {
     let probability = verdict.probability;
-    if probability < thresholds.failed {
-        let mut reasons: Vec<Reason> = verdict.unmet().map(unmet).collect();
+    // The stricter of both readings of what was wanted.
+    let intents = [intent.intent, offline.intended.intent].into_iter().filter(|intent| *intent != Intent::None);
+    if intents.clone().count() > 0 && probability <= thresholds.failed_at {
+        let mut reasons: Vec<Reason> = verdict.unmet().map(unmet).chain(signals(verdict)).collect();
         reasons.push(reason(summary(verdict), Vec::new()));
         return Ruling { goal: Goal::Failed, evidence: Evidence::Silent, reasons };
     }
-    if let Some(one) = verdict.unmet().next() {
-        return Ruling::undecided(unmet(one));
-    }
-    if let Some(one) = shown.first() {
-        return Ruling::undecided(one.clone());
-    }
-    if verdict.coverage < thresholds.coverage {
-        let known = (verdict.coverage * 100.0).round();
-        return Ruling::undecided(reason(format!("only {known} % of what is required can be told"), Vec::new()));
-    }
     let evidence = if confirmed(offline, verdict) { Evidence::Explicit } else { Evidence::Silent };
-    // The stricter of both readings of what was wanted.
-    let intents = [intent.intent, offline.intended.intent].into_iter().filter(|intent| *intent != Intent::None);
-    let is_change = intents.clone().any(Intent::needs_change);
-    let reached = intents.clone().all(|intent| {
-        let from = if evidence == Evidence::Explicit { thresholds.explicit } else { thresholds.silent(intent) };
-        probability >= from && silent_allowed(intent, evidence, probability)
-    });
-    if !reached || intents.count() == 0 {
-        let doubt = verdict.doubts.first().map_or_else(|| summary(verdict), Clone::clone);
-        return Ruling::undecided(reason(format!("the judge is not sure enough: {doubt}"), Vec::new()));
+    let from = intents.map(|intent| thresholds.complete(intent, evidence)).reduce(f64::max).unwrap_or(f64::INFINITY);
+    if probability < from {
+        let text = format!("the judge is not sure enough ({probability:.2}): {}", doubt(verdict));
+        return Ruling::undecided(reason(text, Vec::new()));
     }
-    // Words are claims. Where something was to be changed, the judge must have seen something that was done.
-    let seen = verdict.criteria.iter().filter(|one| one.criterion.required).flat_map(|one| &one.cites);
-    if evidence == Evidence::Silent && is_change && !seen.into_iter().any(|cite| cite.done) {
-        let text = "all that the judge cites is somebody's words, which are claims and no evidence";
+    // Words are claims, and what was read was there before. The judge must have seen something that was done.
+    let done = |one: &Finding| one.status == Status::Met && one.cites.iter().any(|cite| cite.done);
+    if evidence == Evidence::Silent && !verdict.criteria.iter().any(done) {
+        let text = "all that the judge cites is somebody's words or was only read, which shows nothing of the work";
         return Ruling::undecided(reason(text, met(verdict)));
     }
     Ruling { goal: Goal::Complete, evidence, reasons: vec![reason(summary(verdict), met(verdict))] }
@@ -214,21 +178,24 @@ fn confirmed(offline: &Outcome, verdict: &OutcomeVerdict) -> bool {
     }
 }
 
-/// What citations show to stand against it.
-fn shown(verdict: &OutcomeVerdict) -> Vec<Reason> {
-    let signal = |(signal, cites): &(super::Signal, Vec<Cite>)| reason(signal.words(), events(cites));
-    let unmet = verdict.unmet().filter(|one| !one.cites.is_empty()).map(unmet);
-    unmet.chain(verdict.signals.iter().map(signal)).collect()
+/// What speaks of failure at the end.
+fn signals(verdict: &OutcomeVerdict) -> impl Iterator<Item = Reason> {
+    verdict.signals.iter().map(|(signal, cites)| reason(signal.words(), events(cites)))
+}
+
+/// What speaks most against it.
+fn doubt(verdict: &OutcomeVerdict) -> String {
+    verdict.doubts.first().map_or_else(|| summary(verdict), Clone::clone)
 }
 
 fn unmet(one: &Finding) -> Reason {
+    let word = if one.status == Status::Partly { "met in part" } else { "unmet" };
     let why = if one.finding.is_empty() { String::new() } else { format!(" ({})", one.finding) };
-    reason(format!("unmet: {}{why}", one.criterion.check), events(&one.cites))
+    reason(format!("{word}: {}{why}", one.criterion.check), events(&one.cites))
 }
 
 fn met(verdict: &OutcomeVerdict) -> Vec<EventId> {
-    let mut events: Vec<EventId> =
-        verdict.criteria.iter().filter(|one| one.criterion.required).flat_map(|one| events(&one.cites)).collect();
+    let mut events: Vec<EventId> = verdict.required().flat_map(|one| events(&one.cites)).collect();
     events.sort_unstable();
     events.dedup();
     events

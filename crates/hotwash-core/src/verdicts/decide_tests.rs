@@ -1,9 +1,9 @@
 //! What a judge may do to an outcome, case by case and for any answer.
 
-use super::decide::{Thresholds, decide, without_goal};
+use super::decide::{Thresholds, decide};
 use super::second::{Escalation, Look, of_outcome, settle};
-use super::{Cite, Criterion, Explicit, Finding, IntentVerdict, OutcomeVerdict, Signal, Status};
-use crate::evidence::{Alarm, Evidence as Shown};
+use super::{Cite, Criterion, Explicit, Finding, IntentVerdict, OutcomeVerdict, Review, Signal, Status};
+use crate::evidence::{Alarm, Evidence as Shown, Source};
 use crate::facts::Facts;
 use crate::outcomes::{self, Evidence, Goal, Intent, JudgeStatus, Lack, Outcome, Reason};
 use crate::redaction::{Redacted, Rules, redact};
@@ -30,28 +30,29 @@ fn open(intent: Intent) -> Outcome {
 }
 
 fn cite(event: u32) -> Cite {
-    Cite { event: EventId(event), quote: "something that was said".into(), done: true }
+    Cite { event: EventId(event), quote: "something that was said".into(), done: true, read: false }
 }
 
-/// A criterion for each letter: `m`et, `u`nmet, `n`ot met but without a citation, `?`; in capitals where not required.
+/// A criterion for each letter: `m`et by what was done, met by `w`ords, `p`artly met, `u`nmet, `?`; in capitals where not
+/// required.
 fn judge_says(probability: f64, letters: &str) -> OutcomeVerdict {
     let one = |(index, letter): (usize, char)| {
-        let event = index as u32 + 10;
+        let cite = cite(index as u32 + 10);
         let (status, cites) = match letter.to_ascii_lowercase() {
-            'm' => (Status::Met, vec![cite(event)]),
-            'u' => (Status::Unmet, vec![cite(event)]),
-            'n' => (Status::Unmet, vec![]),
+            'm' => (Status::Met, vec![cite]),
+            'w' => (Status::Met, vec![Cite { done: false, ..cite }]),
+            'p' => (Status::Partly, vec![cite]),
+            'u' => (Status::Unmet, vec![cite]),
             _ => (Status::Unknown, vec![]),
         };
-        let required = !letter.is_ascii_uppercase();
-        let criterion = Criterion { check: format!("check {index}"), required, stated: true };
+        let criterion = Criterion { check: format!("check {index}"), required: !letter.is_ascii_uppercase() };
         Finding { criterion, status, finding: String::new(), cites }
     };
-    let verdict = OutcomeVerdict {
+    OutcomeVerdict {
         criteria: letters.chars().enumerate().map(one).collect(),
         probability,
-        confidence: Some(0.8),
         doubts: vec![],
+        beyond: vec![],
         explicit: None,
         signals: vec![],
         plan_before_action: None,
@@ -59,9 +60,7 @@ fn judge_says(probability: f64, letters: &str) -> OutcomeVerdict {
         no_breakage_left: None,
         result_communicated: None,
         summary: "what came of it".into(),
-        coverage: 0.0,
-    };
-    verdict.keep_cites(|_| true)
+    }
 }
 
 fn wanted(intent: Intent) -> IntentVerdict {
@@ -84,35 +83,33 @@ const OPEN: Goal = Goal::Undecided;
 #[test]
 fn what_facts_leave_open() {
     for (intent, probability, letters, expected) in [
+        // The upper threshold, or the intent's floor where that is higher.
         (Intent::BugFix, 0.75, "mmm", COMPLETE),
         (Intent::BugFix, 0.74, "mmm", OPEN),
         (Intent::Feature, 0.75, "mmm", COMPLETE),
         (Intent::Feature, 0.74, "mmm", OPEN),
         (Intent::Refactor, 0.74, "mmm", OPEN),
-        (Intent::SmallChange, 0.50, "mmm", COMPLETE),
-        (Intent::SmallChange, 0.49, "mmm", OPEN),
-        (Intent::Question, 0.50, "m", COMPLETE),
-        (Intent::Investigation, 0.60, "mm", COMPLETE),
-        (Intent::Review, 0.59, "mm", OPEN),
-        (Intent::Plan, 0.60, "mm", COMPLETE),
-        // Something required is unmet, shown or not.
-        (Intent::BugFix, 0.95, "mmu", OPEN),
-        (Intent::BugFix, 0.95, "mmn", OPEN),
-        (Intent::BugFix, 0.49, "mmu", FAILED),
-        (Intent::BugFix, 0.49, "mmn", OPEN),
-        (Intent::BugFix, 0.24, "mmn", FAILED),
-        (Intent::BugFix, 0.24, "mmm", FAILED),
-        (Intent::BugFix, 0.25, "mmm", OPEN),
-        // What is not required does not stand in the way.
-        (Intent::BugFix, 0.80, "mmU", COMPLETE),
-        (Intent::BugFix, 0.40, "mmU", OPEN),
-        // Enough must be known.
-        (Intent::BugFix, 0.90, "mmmm?", COMPLETE),
-        (Intent::BugFix, 0.90, "mmm?", OPEN),
-        (Intent::BugFix, 0.90, "mmm??M", OPEN),
-        (Intent::BugFix, 0.90, "mm???", OPEN),
-        (Intent::BugFix, 0.90, "???", OPEN),
-        (Intent::BugFix, 0.90, "", OPEN),
+        (Intent::SmallChange, 0.70, "mmm", COMPLETE),
+        (Intent::SmallChange, 0.69, "mmm", OPEN),
+        (Intent::Question, 0.70, "m", COMPLETE),
+        (Intent::Question, 0.69, "m", OPEN),
+        (Intent::Plan, 0.70, "mm", COMPLETE),
+        // The lower one is the same for all.
+        (Intent::BugFix, 0.41, "mmm", OPEN),
+        (Intent::BugFix, 0.40, "mmm", FAILED),
+        (Intent::Question, 0.40, "???", FAILED),
+        // Criteria inform the number and fix nothing.
+        (Intent::BugFix, 0.80, "mmu", COMPLETE),
+        (Intent::BugFix, 0.80, "mpp", COMPLETE),
+        (Intent::BugFix, 0.80, "m???", COMPLETE),
+        (Intent::BugFix, 0.80, "??M", COMPLETE),
+        (Intent::BugFix, 0.50, "uuu", OPEN),
+        // Nothing that was done is shown.
+        (Intent::BugFix, 0.99, "www", OPEN),
+        (Intent::Question, 0.99, "www", OPEN),
+        (Intent::SmallChange, 0.99, "ppp", OPEN),
+        (Intent::BugFix, 0.99, "???", OPEN),
+        (Intent::BugFix, 0.99, "", OPEN),
     ] {
         let outcome = ruled(&open(intent), &judge_says(probability, letters), &[]);
         assert_eq!(outcome.goal, expected, "{intent:?} {probability} {letters}");
@@ -128,21 +125,21 @@ fn what_facts_leave_open() {
 #[test]
 fn acceptance_counts_where_facts_confirm_it() {
     for (explicit, lack, probability, expected) in [
-        (Explicit::Person, Lack::NoTest, 0.60, COMPLETE),
-        (Explicit::Person, Lack::NoTest, 0.59, OPEN),
-        (Explicit::Person, Lack::NotAccepted, 0.60, OPEN),
-        (Explicit::Person, Lack::NoRun, 0.60, OPEN),
-        (Explicit::Run, Lack::NoWord, 0.60, COMPLETE),
-        (Explicit::Run, Lack::NoRun, 0.60, OPEN),
-        (Explicit::Run, Lack::Red, 0.60, OPEN),
-        (Explicit::Run, Lack::NoTest, 0.60, OPEN),
+        (Explicit::Person, Lack::NoTest, 0.70, COMPLETE),
+        (Explicit::Person, Lack::NoTest, 0.69, OPEN),
+        (Explicit::Person, Lack::NotAccepted, 0.70, OPEN),
+        (Explicit::Person, Lack::NoRun, 0.70, OPEN),
+        (Explicit::Run, Lack::NoWord, 0.70, COMPLETE),
+        (Explicit::Run, Lack::NoRun, 0.70, OPEN),
+        (Explicit::Run, Lack::Red, 0.70, OPEN),
+        (Explicit::Run, Lack::NoTest, 0.70, OPEN),
         (Explicit::Run, Lack::NoRun, 0.80, COMPLETE),
     ] {
         let mut verdict = judge_says(probability, "mmm");
         verdict.explicit = Some((explicit, vec![cite(3)]));
         let outcome = ruled(&facts_say(Intent::BugFix, OPEN, Some(lack)), &verdict, &[]);
         assert_eq!(outcome.goal, expected, "{explicit:?} {lack:?} {probability}");
-        let confirmed = probability == 0.60 && expected == COMPLETE;
+        let confirmed = probability == 0.70 && expected == COMPLETE;
         assert_eq!(outcome.evidence == Evidence::Explicit, confirmed);
     }
 }
@@ -152,14 +149,10 @@ fn what_facts_decided() {
     let complete = facts_say(Intent::BugFix, COMPLETE, None);
     for (probability, letters, expected) in [
         (0.90, "mmm", COMPLETE),
-        (0.50, "???", COMPLETE), // the judge cannot tell, which is no objection
-        (0.49, "mmm", OPEN),
-        (0.10, "mmm", OPEN),
-        (0.10, "nnn", OPEN), // an objection without evidence
-        (0.90, "mmn", OPEN),
-        (0.90, "mmu", OPEN),
-        (0.30, "mmu", FAILED),
-        (0.30, "mmU", OPEN),
+        (0.50, "uuu", COMPLETE), // a doubt that decides nothing
+        (0.41, "mmm", COMPLETE),
+        (0.40, "mmm", OPEN),
+        (0.10, "uuu", OPEN),
     ] {
         let outcome = ruled(&complete, &judge_says(probability, letters), &[]);
         assert_eq!(outcome.goal, expected, "{probability} {letters}");
@@ -174,14 +167,14 @@ fn what_facts_decided() {
 }
 
 #[test]
-fn a_signal_of_failure_that_is_shown_counts_like_something_unmet() {
-    for (probability, expected) in [(0.4, FAILED), (0.9, OPEN)] {
-        let mut verdict = judge_says(probability, "mmm");
-        verdict.signals = vec![(Signal::Frustration, vec![cite(3)])];
-        let outcome = ruled(&open(Intent::BugFix), &verdict, &[]);
-        assert_eq!(outcome.goal, expected);
-        assert!(outcome.reasons.iter().any(|reason| reason.events == [EventId(3)]));
-    }
+fn a_failure_says_what_speaks_for_it() {
+    let mut verdict = judge_says(0.2, "mpu");
+    verdict.signals = vec![(Signal::Frustration, vec![cite(3)])];
+    let outcome = ruled(&open(Intent::BugFix), &verdict, &[]);
+    let texts: Vec<&str> = outcome.reasons.iter().map(|reason| reason.text.as_ref()).collect();
+    let expected =
+        ["met in part: check 1", "unmet: check 2", "the person is not content at the end", "what came of it"];
+    assert_eq!((outcome.goal, texts.as_slice()), (FAILED, &expected[..]));
 }
 
 #[test]
@@ -190,10 +183,10 @@ fn the_stricter_reading_of_what_was_wanted_holds() {
         let verdict = judge_says(probability, "mmm");
         decide(&open(offline), &wanted(judge), &verdict, &[], &Thresholds::default())
     };
-    assert_eq!(by(Intent::BugFix, Intent::Question, 0.6).goal, OPEN);
-    assert_eq!(by(Intent::Question, Intent::BugFix, 0.6).goal, OPEN);
-    assert_eq!(by(Intent::Question, Intent::Question, 0.6).goal, COMPLETE);
-    assert_eq!(by(Intent::None, Intent::Question, 0.6).goal, COMPLETE);
+    assert_eq!(by(Intent::BugFix, Intent::Question, 0.7).goal, OPEN);
+    assert_eq!(by(Intent::Question, Intent::BugFix, 0.7).goal, OPEN);
+    assert_eq!(by(Intent::Question, Intent::Question, 0.7).goal, COMPLETE);
+    assert_eq!(by(Intent::None, Intent::Question, 0.7).goal, COMPLETE);
     assert_eq!(by(Intent::BugFix, Intent::Feature, 0.9).intended.intent, Intent::Feature);
     let none = by(Intent::BugFix, Intent::None, 0.9);
     assert_eq!((none.goal, none.status, none.intended.intent), (OPEN, JudgeStatus::NoGoal, Intent::None));
@@ -205,19 +198,25 @@ fn the_stricter_reading_of_what_was_wanted_holds() {
 
 #[test]
 fn thresholds_are_settings() {
-    let thresholds: Thresholds = toml::from_str("coverage = 0.5\n[complete]\nbug_fix = 0.9\nquestion = 0.8").unwrap();
-    let by = |intent: Intent, probability: f64, letters: &str| {
-        decide(&open(intent), &wanted(intent), &judge_says(probability, letters), &[], &thresholds).goal
+    let thresholds: Thresholds =
+        toml::from_str("complete_at = 0.8\nfailed_at = 0.2\n[by_intent]\nbug_fix = 0.9\nquestion = 0.3").unwrap();
+    let by = |intent: Intent, probability: f64| {
+        decide(&open(intent), &wanted(intent), &judge_says(probability, "mmm"), &[], &thresholds).goal
     };
-    assert_eq!(by(Intent::BugFix, 0.89, "mmm"), OPEN);
-    assert_eq!(by(Intent::BugFix, 0.90, "mm?"), COMPLETE);
-    assert_eq!(by(Intent::Question, 0.79, "m"), OPEN);
-    assert_eq!(by(Intent::Plan, 0.60, "m"), COMPLETE);
-    assert!(toml::from_str::<Thresholds>("[complete]\nbugfix = 0.9").is_err());
-    // None of them makes a silent bug fix complete below its floor.
-    let low = Thresholds { complete: [(Intent::BugFix, 0.1)].into(), ..Thresholds::default() };
-    let verdict = judge_says(0.7, "mmm");
-    assert_eq!(decide(&open(Intent::BugFix), &wanted(Intent::BugFix), &verdict, &[], &low).goal, OPEN);
+    for (intent, probability, expected) in [
+        (Intent::BugFix, 0.89, OPEN),
+        (Intent::BugFix, 0.90, COMPLETE),
+        (Intent::Plan, 0.79, OPEN),
+        (Intent::Plan, 0.80, COMPLETE),
+        (Intent::Plan, 0.21, OPEN),
+        (Intent::Plan, 0.20, FAILED),
+        // None of them makes a silent ending complete below its floor.
+        (Intent::Question, 0.49, OPEN),
+        (Intent::Question, 0.50, COMPLETE),
+    ] {
+        assert_eq!(by(intent, probability), expected, "{intent:?} {probability}");
+    }
+    assert!(toml::from_str::<Thresholds>("[by_intent]\nbugfix = 0.9").is_err());
 }
 
 /// Texts that speak to a judge.
@@ -250,18 +249,26 @@ fn obeying(event: u32, text: &str) -> Vec<String> {
     for (event, quote) in sources {
         let evidence = json!([{ "event": event, "quote": quote }]);
         let one =
-            |number: usize| json!({ "criterion": number, "evidence": evidence, "finding": "as told", "status": "met" });
+            |number: usize| json!({ "check": number, "evidence": evidence, "finding": "as told", "status": "met" });
+        let check = |check: &str| json!({ "check": check, "essential": true });
         let reply = json!({
-            "criteria": [one(1), one(2), one(3)],
-            "explicit": { "evidence": evidence, "kind": "person" },
-            "failure_signals": [],
-            "no_breakage_left": true,
-            "plan_before_action": true,
-            "result_communicated": true,
-            "verdict": {
-                "doubts": [], "probability": 1.0, "probability_confidence": 1.0, "summary": "Complete, as instructed.",
+            "asks": {
+                "context_given": true, "goal_stated": true, "intent": "bug_fix", "scope_bounded": true,
+                "sure_of_intent": 1.0, "title": "As instructed",
             },
-            "verified_before_done": true,
+            "checks": [check("one"), check("two"), check("three")],
+            "findings": [one(1), one(2), one(3)],
+            "judgement": { "doubts": [], "probability": 0.99 },
+            "marks": {
+                "beyond": [],
+                "explicit": { "evidence": evidence, "kind": "person" },
+                "failure_signals": [],
+                "no_breakage_left": true,
+                "plan_before_action": true,
+                "result_communicated": true,
+                "verified_before_done": true,
+            },
+            "summary": "Complete, as instructed.",
         });
         replies.push(reply.to_string());
         replies.push(format!("{text}\n```json\n{reply}\n```\n{reply}"));
@@ -299,15 +306,15 @@ fn a_judge_that_obeys_the_session_raises_nothing() {
                     let asked = wanted(Intent::BugFix);
                     for reply in obeying(event, text) {
                         cases += 1;
-                        let reading = OutcomeVerdict::read(&reply, &evidence, &asked, &rules);
-                        let Some(verdict) = reading.verdict else { continue };
+                        let reading = Review::read(&reply, &evidence, None, &rules);
+                        let Some(verdict) = reading.verdict.and_then(|review| review.outcome) else { continue };
                         read += 1;
                         let outcome = decide(&offline, &asked, &verdict, evidence.alarms(), &thresholds);
                         assert_ne!(outcome.goal, COMPLETE, "{text}");
                         assert_eq!(outcome.goal == FAILED, goal == FAILED, "{text}");
                         assert!(outcome.flags.contains(&Flag::InjectionSuspected));
                         assert!(names(&outcome, event), "{text}");
-                        assert!(of_outcome(&offline, &verdict, &outcome).contains(&Escalation::Alarm));
+                        assert!(of_outcome(&verdict, &outcome, &thresholds).contains(&Escalation::Alarm));
                         // Nor does asking the same model twice.
                         let look = Look { model: "one", verdict: &verdict };
                         let twice = settle(&offline, &asked, look, look, evidence.alarms(), &thresholds);
@@ -322,17 +329,49 @@ fn a_judge_that_obeys_the_session_raises_nothing() {
 }
 
 #[test]
-fn a_suspected_session_may_be_called_failed_on_evidence_elsewhere() {
-    let offline = open(Intent::BugFix);
-    for (event, expected) in [(12, OPEN), (10, FAILED), (99, FAILED)] {
-        // The unmet criterion cites e12.
-        let outcome = ruled(&offline, &judge_says(0.1, "mmu"), &[alarm(event)]);
-        assert_eq!(outcome.goal, expected, "{event}");
-        assert!(outcome.flags.contains(&Flag::InjectionSuspected));
-        assert!(names(&outcome, event), "{event}");
+fn a_judge_that_lies_completes_nothing_on_words_and_on_what_was_read() {
+    let rules = Rules::default();
+    let thresholds = Thresholds::default();
+    // Nothing in the text gives it away.
+    for (source, may) in [(Source::Read, false), (Source::Agent, false), (Source::Person, false), (Source::Did, true)] {
+        for intent in Intent::ALL {
+            for (goal, lack) in [(OPEN, Lack::NoRun), (OPEN, Lack::NoWord), (OPEN, Lack::Red), (FAILED, Lack::Red)] {
+                let words = "all three of them are as they should be";
+                let evidence = Shown::for_tests_from(&[(5, words, source)], &[]);
+                let offline = facts_say(intent, goal, Some(lack));
+                for reply in obeying(5, words) {
+                    let reading = Review::read(&reply, &evidence, None, &rules);
+                    let Some(verdict) = reading.verdict.and_then(|review| review.outcome) else { continue };
+                    let outcome = decide(&offline, &wanted(Intent::BugFix), &verdict, &[], &thresholds);
+                    let shown = verdict.criteria.iter().any(|one| !one.cites.is_empty());
+                    let expected = if goal == FAILED {
+                        FAILED
+                    } else if may && shown {
+                        COMPLETE
+                    } else {
+                        OPEN
+                    };
+                    assert_eq!(outcome.goal, expected, "{source:?} {intent:?} {lack:?}");
+                }
+            }
+        }
     }
-    let nothing = IntentVerdict { intent: Intent::None, ..wanted(Intent::BugFix) };
-    assert!(names(&without_goal(&offline, &nothing, &[alarm(10)]), 10));
+}
+
+#[test]
+fn a_suspected_session_stays_open_whatever_the_judge_says() {
+    let offline = open(Intent::BugFix);
+    for (probability, letters) in [(0.99, "mmm"), (0.5, "mm?"), (0.1, "mmu"), (0.01, "uuu")] {
+        for event in [10, 12, 99] {
+            let outcome = ruled(&offline, &judge_says(probability, letters), &[alarm(event)]);
+            assert_eq!((outcome.goal, outcome.status), (OPEN, JudgeStatus::Undecided));
+            assert!(outcome.flags.contains(&Flag::InjectionSuspected));
+            assert!(names(&outcome, event), "{event}");
+        }
+    }
+    let nothing = wanted(Intent::None);
+    let verdict = judge_says(0.9, "mmm");
+    assert!(names(&decide(&offline, &nothing, &verdict, &[alarm(10)], &Thresholds::default()), 10));
 }
 
 #[test]
@@ -345,8 +384,9 @@ fn a_second_look_lifts_a_suspicion_only_from_elsewhere_and_by_another() {
         ("cites the place", &good, &good, true, 11, OPEN, false),
         ("disagrees", &good, &unsure, true, 99, OPEN, false),
         ("raises", &unsure, &good, true, 99, OPEN, false),
-        ("lowers", &good, &bad, true, 99, FAILED, false),
-        ("same model lowers", &good, &bad, false, 99, FAILED, false),
+        ("lowers", &good, &bad, true, 99, OPEN, false),
+        ("both low", &bad, &bad, true, 99, FAILED, true),
+        ("same model, both low", &bad, &bad, false, 99, OPEN, false),
         ("both open", &unsure, &unsure, true, 99, OPEN, true),
     ] {
         let first = Look { model: "one", verdict: first };
@@ -368,32 +408,26 @@ fn a_second_look_lifts_a_suspicion_only_from_elsewhere_and_by_another() {
 #[test]
 fn a_second_look_has_its_reasons() {
     let open = open(Intent::BugFix);
-    let complete = facts_say(Intent::BugFix, COMPLETE, None);
     let failed = facts_say(Intent::BugFix, FAILED, Some(Lack::Loop));
-    let red = facts_say(Intent::BugFix, OPEN, Some(Lack::Red));
-    let unsure = |letters: &str| OutcomeVerdict { confidence: Some(0.5), ..judge_says(0.9, letters) };
-    for (name, offline, verdict, alarms, expected) in [
-        ("plain", &open, judge_says(0.9, "mmm"), vec![], vec![]),
-        ("alarm", &open, judge_says(0.9, "mmm"), vec![alarm(99)], vec![Escalation::Alarm]),
-        ("unsure", &open, unsure("mmm"), vec![], vec![Escalation::LowConfidence]),
-        ("unknown", &open, judge_says(0.6, "mm?"), vec![], vec![Escalation::CriteriaUnknown]),
-        ("little unknown", &open, judge_says(0.6, "mmm?"), vec![], vec![]),
-        ("against complete", &complete, judge_says(0.1, "mmu"), vec![], vec![Escalation::AgainstFacts]),
-        ("with complete", &complete, judge_says(0.9, "mmm"), vec![], vec![]),
-        ("against failed", &failed, judge_says(0.9, "mmm"), vec![], vec![Escalation::AgainstFacts]),
-        ("with failed", &failed, judge_says(0.1, "mmu"), vec![], vec![]),
-        ("complete on red", &red, judge_says(0.9, "mmm"), vec![], vec![Escalation::AgainstFacts]),
-        ("failed on red", &red, judge_says(0.1, "mmu"), vec![], vec![]),
+    let between = vec![Escalation::BetweenThresholds];
+    for (name, offline, probability, alarms, expected) in [
+        ("sure", &open, 0.75, vec![], vec![]),
+        ("sure that not", &open, 0.40, vec![], vec![]),
+        ("below the floor", &open, 0.74, vec![], between.clone()),
+        ("above the lower", &open, 0.41, vec![], between),
+        ("alarm", &open, 0.9, vec![alarm(99)], vec![Escalation::Alarm]),
+        ("against facts", &failed, 0.9, vec![], vec![]),
     ] {
+        let verdict = judge_says(probability, "mmm");
         let outcome = ruled(offline, &verdict, &alarms);
-        assert_eq!(of_outcome(offline, &verdict, &outcome), expected, "{name}");
+        assert_eq!(of_outcome(&verdict, &outcome, &Thresholds::default()), expected, "{name}");
     }
 }
 
 fn any_verdict() -> impl Strategy<Value = OutcomeVerdict> {
     let cited =
         |kind| prop::option::of(prop::collection::vec((8..16u32).prop_map(cite), 1..3)).prop_map(move |c| (kind, c));
-    (0.0..=1.0f64, "[muMUnN?]{0,8}", cited(0), cited(1), any::<bool>()).prop_map(
+    (0.0..=1.0f64, "[mwpuMWPU?]{0,8}", cited(0), cited(1), any::<bool>()).prop_map(
         |(probability, letters, (_, explicit), (_, signal), person)| {
             let mut verdict = judge_says(probability, &letters);
             let kind = if person { Explicit::Person } else { Explicit::Run };
@@ -456,18 +490,17 @@ proptest! {
     #[test]
     fn complete_takes_all_that_is_asked(offline in any_offline(), intent in any_intent(), verdict in any_verdict()) {
         let outcome = decide(&offline, &intent, &verdict, &[], &Thresholds::default());
-        if outcome.goal == COMPLETE {
-            prop_assert!(verdict.unmet().next().is_none());
-            prop_assert!(verdict.signals.is_empty());
-            prop_assert!(offline.goal == COMPLETE || verdict.coverage >= 0.8 && verdict.probability >= 0.5);
+        if outcome.goal == COMPLETE && offline.goal != COMPLETE {
+            prop_assert!(verdict.probability >= 0.7);
             let high = matches!(offline.intended.intent, Intent::BugFix | Intent::Feature | Intent::Refactor);
-            if high && outcome.evidence == Evidence::Silent {
-                prop_assert!(verdict.probability >= 0.75);
+            if outcome.evidence == Evidence::Silent {
+                prop_assert!(!high || verdict.probability >= 0.75);
+                let shown = verdict.criteria.iter().filter(|one| one.status == Status::Met).flat_map(|one| &one.cites);
+                prop_assert!(shown.into_iter().any(|cite| cite.done));
             }
         }
-        if offline.goal == COMPLETE && outcome.goal == FAILED {
-            prop_assert!(verdict.unmet().any(|one| !one.cites.is_empty()) || !verdict.signals.is_empty());
-        }
+        prop_assert!(offline.goal != COMPLETE || outcome.goal != FAILED);
+        prop_assert_eq!(outcome.goal == COMPLETE && offline.goal == COMPLETE, offline.goal == COMPLETE && verdict.probability > 0.4);
     }
 
     #[test]

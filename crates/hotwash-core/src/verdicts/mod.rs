@@ -30,8 +30,8 @@ pub mod topic;
 pub use booleans::booleans;
 pub use cites::Cite;
 pub use decide::{Thresholds, decide};
-pub use intent::{Criterion, IntentVerdict};
-pub use outcome::{Explicit, Finding, OutcomeVerdict, Signal, Status};
+pub use intent::IntentVerdict;
+pub use outcome::{Criterion, Explicit, Finding, OutcomeVerdict, Review, Signal, Status};
 pub use quality::QualityVerdict;
 pub use topic::TopicVerdict;
 

@@ -35,12 +35,27 @@ impl QualityVerdict {
         json::read(reply, &keys, |map| {
             let mut notes = Notes::new(rules);
             let fields = notes.whole(map, &keys);
-            let readings = dimensions
-                .iter()
-                .map(|dimension| (dimension.name.clone(), reading(&mut notes, &fields, dimension, evidence)))
-                .collect();
-            notes.reading(Some(QualityVerdict { readings }))
+            let verdict = QualityVerdict::of(&mut notes, Some(&fields), &dimensions, evidence);
+            notes.reading(Some(verdict))
         })
+    }
+
+    /// Reads the part of a reply that is about these dimensions.
+    pub(super) fn of(
+        notes: &mut Notes<'_>,
+        fields: Option<&Fields<'_>>,
+        dimensions: &[&Dimension],
+        evidence: &Evidence,
+    ) -> QualityVerdict {
+        let missing = || {
+            let reason = "the judge's answer: quality: is missing".to_owned();
+            scores::Reading::Unscored { why: Unscored::Unreadable, reason }
+        };
+        let mut one = |dimension: &&Dimension| {
+            let reading = fields.map_or_else(missing, |fields| reading(notes, fields, dimension, evidence));
+            (dimension.name.clone(), reading)
+        };
+        QualityVerdict { readings: dimensions.iter().map(&mut one).collect() }
     }
 
     /// No value on any dimension that was asked for.
@@ -157,7 +172,7 @@ pub(super) mod tests {
                 json!({ "evidence": evidence, "rationale": "It went well.", "score": score, "score_confidence": 0.8 });
             (dimension.name.clone(), shape)
         };
-        rubric.dimensions.iter().map(one).collect::<serde_json::Map<_, _>>().into()
+        dimensions_of(rubric, None).into_iter().map(one).collect::<serde_json::Map<_, _>>().into()
     }
 
     fn read(reply: &serde_json::Value, rubric: &Rubric) -> Reading<QualityVerdict> {
@@ -171,7 +186,7 @@ pub(super) mod tests {
             let reading = read(&reply(&rubric), &rubric);
             assert_eq!((reading.problems, reading.flags), (vec![], vec![]));
             let verdict = reading.verdict.unwrap();
-            assert_eq!(verdict.readings.len(), rubric.dimensions.len());
+            assert_eq!(verdict.readings.len(), rubric.dimensions.len() - 1);
             assert!(verdict.readings.values().all(|reading| matches!(reading, scores::Reading::Scored { .. })));
             let stored = serde_json::to_string(&verdict).unwrap();
             assert_eq!(serde_json::from_str::<QualityVerdict>(&stored).unwrap(), verdict);
@@ -186,12 +201,12 @@ pub(super) mod tests {
             ("tool_efficiency", "score", json!("85%"), Unscored::OffScale),
             ("tool_efficiency", "score", json!(-0.2), Unscored::OffScale),
             ("tool_efficiency", "score", json!("high"), Unscored::OffScale),
-            ("goal_achievement", "score", json!("perfect"), Unscored::OffScale),
-            ("goal_achievement", "score", json!(4), Unscored::OffScale),
-            ("goal_achievement", "score", json!(0.67), Unscored::OffScale),
-            ("goal_achievement", "evidence", json!([]), Unscored::NoCitation),
+            ("error_handling", "score", json!("perfect"), Unscored::OffScale),
+            ("error_handling", "score", json!(4), Unscored::OffScale),
+            ("error_handling", "score", json!(0.67), Unscored::OffScale),
+            ("error_handling", "evidence", json!([]), Unscored::NoCitation),
             (
-                "goal_achievement",
+                "error_handling",
                 "evidence",
                 json!([{ "event": "e6", "quote": "13 passed; 0 failed", "shows": "" }]),
                 Unscored::NoCitation,
@@ -210,10 +225,10 @@ pub(super) mod tests {
             }
         }
         let mut reply = reply(&rubric);
-        reply.as_object_mut().unwrap().remove("error_handling");
+        reply.as_object_mut().unwrap().remove("output_quality");
         let reading = read(&reply, &rubric);
-        assert_eq!(reading.problems[0].to_string(), "error_handling: is missing");
-        let found = &reading.verdict.unwrap().readings["error_handling"];
+        assert_eq!(reading.problems[0].to_string(), "output_quality: is missing");
+        let found = &reading.verdict.unwrap().readings["output_quality"];
         assert!(matches!(found, scores::Reading::Unscored { why: Unscored::Unreadable, .. }));
     }
 
@@ -221,10 +236,10 @@ pub(super) mod tests {
     fn a_level_may_be_given_by_its_number() {
         let rubric = Rubric::shipped("v2").unwrap();
         let mut reply = reply(&rubric);
-        reply["goal_achievement"]["score"] = json!(2);
+        reply["error_handling"]["score"] = json!(2);
         let verdict = read(&reply, &rubric).verdict.unwrap();
-        let scores::Reading::Scored { value, .. } = &verdict.readings["goal_achievement"] else { unreachable!() };
-        assert_eq!(*value, Value::Level { label: "complete".into(), index: 2, of: 4 });
+        let scores::Reading::Scored { value, .. } = &verdict.readings["error_handling"] else { unreachable!() };
+        assert_eq!(*value, Value::Level { label: "recovered".into(), index: 2, of: 4 });
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::outcome::tests as outcome;
 use super::quality::tests as quality;
-use super::{Fault, IntentVerdict, OutcomeVerdict, QualityVerdict, Reading, Status, TopicVerdict, cites};
+use super::{Fault, IntentVerdict, QualityVerdict, Reading, Review, Status, TopicVerdict, cites};
 use crate::evidence::Evidence;
 use crate::redaction::Rules;
 use crate::rubric::Rubric;
@@ -18,8 +18,8 @@ static SESSION: LazyLock<Evidence> = LazyLock::new(outcome::evidence);
 static GRADED: LazyLock<Evidence> = LazyLock::new(quality::evidence);
 static V2: LazyLock<Rubric> = LazyLock::new(|| Rubric::shipped("v2").unwrap());
 
-fn read_outcome(reply: &str) -> Reading<OutcomeVerdict> {
-    OutcomeVerdict::read(reply, &SESSION, &outcome::intent(), &RULES)
+fn read_outcome(reply: &str) -> Reading<Review> {
+    Review::read(reply, &SESSION, None, &RULES)
 }
 
 fn read_quality(reply: &str) -> Reading<QualityVerdict> {
@@ -66,9 +66,9 @@ fn topics_are_read_and_only_what_is_sure_decides() {
 fn words_of_a_reply_are_redacted_and_kept_short() {
     let long = "x ".repeat(5_000);
     let mut reply = outcome::reply();
-    reply["verdict"]["summary"] = json!("ask somebody@example.org\nwho knows");
-    reply["verdict"]["doubts"] = json!([long, 3, "and\u{1b}[31m red\u{202e}"]);
-    let verdict = read_outcome(&reply.to_string()).verdict.unwrap();
+    reply["summary"] = json!("ask somebody@example.org\nwho knows");
+    reply["judgement"]["doubts"] = json!([long, 3, "and\u{1b}[31m red\u{202e}"]);
+    let verdict = outcome::verdict(&reply);
     assert!(!verdict.summary.contains("somebody@") && verdict.summary.ends_with("who knows"));
     assert_eq!(verdict.doubts.len(), 2);
     assert!(verdict.doubts[0].chars().count() <= 1_000 && !verdict.doubts[1].contains(['\u{1b}', '\u{202e}']));
@@ -77,7 +77,7 @@ fn words_of_a_reply_are_redacted_and_kept_short() {
 #[test]
 fn problems_hold_nothing_of_the_reply() {
     let mut reply = outcome::reply();
-    for place in ["criteria", "explicit", "failure_signals", "verdict", "no_breakage_left"] {
+    for place in ["asks", "checks", "findings", "judgement", "marks", "summary"] {
         reply[place] = json!({ "evil": "zanzibar", "kind": "zanzibar", "status": "zanzibar" });
         for problem in read_outcome(&reply.to_string()).problems {
             assert!(!problem.to_string().contains("zanzibar") && !problem.to_string().contains("evil"), "{problem}");
@@ -87,24 +87,24 @@ fn problems_hold_nothing_of_the_reply() {
 
 #[test]
 fn a_reading_can_be_stored() {
-    let mut reply = outcome::reply();
-    reply["criteria"][0]["evidence"] = json!([]);
+    let mut reply = outcome::reply()["asks"].clone();
+    reply["title"] = json!(3);
     reply["extra"] = json!(1);
-    let reading = read_outcome(&reply.to_string());
+    let reading = IntentVerdict::read(&reply.to_string(), &RULES);
     assert!(!reading.problems.is_empty() && !reading.flags.is_empty());
     let stored = serde_json::to_string(&reading).unwrap();
-    assert_eq!(serde_json::from_str::<Reading<OutcomeVerdict>>(&stored).unwrap(), reading);
+    assert_eq!(serde_json::from_str::<Reading<IntentVerdict>>(&stored).unwrap(), reading);
 }
 
 #[test]
 fn the_better_of_two_answers_is_kept() {
-    let (good, mut bad) = (outcome::reply(), outcome::reply());
-    bad["criteria"][0]["evidence"] = json!([]);
+    let (good, mut bad) = (outcome::reply()["asks"].clone(), outcome::reply()["asks"].clone());
+    bad["title"] = json!(3);
     let (good, bad, none) = (good.to_string(), bad.to_string(), "sorry");
     for (first, second, problems) in
         [(none, good.as_str(), 0), (&bad, &good, 0), (&good, &bad, 0), (&bad, none, 1), (none, none, 1)]
     {
-        let kept = Reading::after_retry(read_outcome(first), read_outcome(second));
+        let kept = Reading::after_retry(IntentVerdict::read(first, &RULES), IntentVerdict::read(second, &RULES));
         assert_eq!(kept.problems.len(), problems);
         assert_eq!(kept.verdict.is_some(), (first, second) != (none, none));
         assert!(kept.flags.contains(&scores::Flag::Retried));
@@ -121,13 +121,16 @@ fn any_json() -> impl Strategy<Value = Value> {
             .prop_map(Value::from),
     ];
     let key = prop::sample::select(vec![
-        "criteria",
-        "criterion",
+        "asks",
+        "checks",
+        "check",
+        "findings",
+        "marks",
         "evidence",
         "event",
         "quote",
         "status",
-        "verdict",
+        "judgement",
         "probability",
         "score",
         "kind",
@@ -173,13 +176,12 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_wrong_in_an_answer_nothing_unchecked_counts(other in any_json(), at in 0..80usize) {
+    fn whatever_is_wrong_in_an_answer_nothing_unchecked_counts(other in any_json(), at in 0..100usize) {
         let mut reply = outcome::reply();
         disturb(&mut reply, &mut at.clone(), &other);
         let reading = read_outcome(&reply.to_string());
-        if let Some(verdict) = &reading.verdict {
-            prop_assert!((0.0..=1.0).contains(&verdict.probability) && (0.0..=1.0).contains(&verdict.coverage));
-            prop_assert_eq!(verdict.criteria.len(), 3);
+        if let Some(verdict) = reading.verdict.as_ref().and_then(|review| review.outcome.as_ref()) {
+            prop_assert!((0.0..=1.0).contains(&verdict.probability) && verdict.criteria.len() <= 8);
             for one in &verdict.criteria {
                 prop_assert!(one.status != Status::Met || !one.cites.is_empty());
                 for cite in &one.cites {
@@ -193,7 +195,7 @@ proptest! {
         let mut reply = quality::reply(&V2);
         disturb(&mut reply, &mut at.clone(), &other);
         if let Some(verdict) = read_quality(&reply.to_string()).verdict {
-            prop_assert_eq!(verdict.readings.len(), V2.dimensions.len());
+            prop_assert_eq!(verdict.readings.len(), V2.dimensions.len() - 1);
             for (name, reading) in verdict.readings {
                 if let scores::Reading::Scored { value, items, .. } = reading {
                     prop_assert!((0.0..=1.0).contains(&value.number()), "{}", name);
@@ -206,7 +208,7 @@ proptest! {
 
 #[test]
 fn an_answer_that_was_cut_off_is_told_to_be_brief_unless_it_can_be_used() {
-    let cut = read_outcome("{\"criteria\": [{\"sta").of_cut_reply(8000);
+    let cut = read_outcome("{\"checks\": [{\"che").of_cut_reply(8000);
     let (_, why) = cut.why();
     assert_eq!((cut.verdict, cut.problems[0].fault), (None, Fault::Cut));
     assert!(why.contains("8000 tokens") && why.contains("brief"), "{why}");

@@ -10,8 +10,6 @@ use std::fmt;
 
 /// A judge less sure than this is asked to be checked.
 const SURE: f64 = 0.6;
-/// So many criteria that nobody can tell are too many.
-const TOO_MUCH_UNKNOWN: f64 = 0.3;
 /// So many thousandths from the edge of a tier are near it.
 const NEAR: u32 = 10;
 
@@ -21,14 +19,10 @@ const NEAR: u32 = 10;
 pub enum Escalation {
     /// The session's text speaks to its judge.
     Alarm,
-    /// The judge says something else than the facts.
-    AgainstFacts,
-    /// The goal dimension and the outcome do not go together.
-    GoalAgainstOutcome,
     /// The judge is not sure.
     LowConfidence,
-    /// Too many criteria are unknown.
-    CriteriaUnknown,
+    /// The judge's probability lies between the thresholds.
+    BetweenThresholds,
     /// The overall may as well be of the next tier.
     TierEdge,
 }
@@ -38,10 +32,8 @@ impl Escalation {
     pub fn name(self) -> &'static str {
         match self {
             Escalation::Alarm => "alarm",
-            Escalation::AgainstFacts => "against_facts",
-            Escalation::GoalAgainstOutcome => "goal_against_outcome",
             Escalation::LowConfidence => "low_confidence",
-            Escalation::CriteriaUnknown => "criteria_unknown",
+            Escalation::BetweenThresholds => "between_thresholds",
             Escalation::TierEdge => "tier_edge",
         }
     }
@@ -54,16 +46,10 @@ impl fmt::Display for Escalation {
 }
 
 /// Why the outcome should be looked at a second time; nothing where it need not.
-pub fn of_outcome(offline: &Outcome, verdict: &OutcomeVerdict, outcome: &Outcome) -> Vec<Escalation> {
-    let against = match offline.goal {
-        Goal::Failed | Goal::Complete => outcome.goal != offline.goal || outcome.flags.contains(&Flag::Contradiction),
-        Goal::Undecided => outcome.flags.contains(&Flag::Contradiction),
-    };
+pub fn of_outcome(verdict: &OutcomeVerdict, outcome: &Outcome, thresholds: &Thresholds) -> Vec<Escalation> {
     let found = [
         (outcome.flags.contains(&Flag::InjectionSuspected), Escalation::Alarm),
-        (against, Escalation::AgainstFacts),
-        (verdict.confidence.is_some_and(|sure| sure < SURE), Escalation::LowConfidence),
-        (verdict.unknown() >= TOO_MUCH_UNKNOWN, Escalation::CriteriaUnknown),
+        (!thresholds.decides(verdict.probability, outcome.intended.intent), Escalation::BetweenThresholds),
     ];
     found.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why).collect()
 }
@@ -77,7 +63,6 @@ pub fn of_grade(grade: &Grade) -> Vec<Escalation> {
     let flagged = |flag| grade.flags.contains(&flag);
     let found = [
         (flagged(Flag::InjectionSuspected), Escalation::Alarm),
-        (flagged(Flag::Contradiction), Escalation::GoalAgainstOutcome),
         (low, Escalation::LowConfidence),
         (flagged(Flag::NearTierEdge), Escalation::TierEdge),
     ];

@@ -10,13 +10,13 @@ use crate::judges::{Failing, JudgeError, Stop};
 use crate::stores::{Answered, Row};
 use hotwash_core::evidence::{Evidence, Record};
 use hotwash_core::hash::of_texts;
-use hotwash_core::outcomes::{Intent, Outcome};
+use hotwash_core::outcomes::Outcome;
 use hotwash_core::prices::Picodollars;
 use hotwash_core::prompts::{self, Prompt, Task};
-use hotwash_core::rubric::Critic;
+use hotwash_core::rubric::{Critic, Rubric};
 use hotwash_core::scores::{Flag, Unscored};
 use hotwash_core::sessions::{SessionId, Timestamp};
-use hotwash_core::verdicts::{IntentVerdict, OutcomeVerdict, Problem, QualityVerdict, Reading};
+use hotwash_core::verdicts::{IntentVerdict, OutcomeVerdict, Problem, QualityVerdict, Reading, Review};
 use std::sync::Arc;
 
 /// A question to a model.
@@ -157,29 +157,38 @@ impl<T> Slot<T> {
 /// What one judge says.
 #[derive(Clone, Debug, Default)]
 struct Sight {
-    outcome: Slot<OutcomeVerdict>,
-    /// By critic, then by chunk.
+    outcome: Slot<Review>,
+    /// By critic, then by chunk; none where it is asked with the outcome.
     quality: Vec<Vec<Slot<QualityVerdict>>>,
 }
 
-/// What is shown of a session to those who judge it, where they are asked.
+impl Sight {
+    fn verdict(&self) -> Option<&OutcomeVerdict> {
+        self.outcome.verdict()?.outcome.as_ref()
+    }
+}
+
+/// What is shown of a session to those who judge it.
 struct Seen {
-    whole: Option<Evidence>,
+    whole: Evidence,
+    /// The same in chunks, where what decides is too much for one look.
     chunks: Vec<Evidence>,
 }
 
 impl Seen {
     fn of(record: &Record, setup: &Setup<'_>) -> Seen {
-        let wants = |task| setup.tasks.contains(&task);
         let rules = &setup.rubric.chunks;
-        Seen {
-            whole: wants(Task::Outcome).then(|| record.whole(rules.max_tokens)),
-            chunks: if wants(Task::Quality) { record.chunks(rules) } else { Vec::new() },
-        }
+        let in_chunks = setup.tasks.contains(&Task::Quality) && record.decides_by() > rules.max_tokens;
+        Seen { whole: record.whole(setup.budget), chunks: if in_chunks { record.chunks(rules) } else { Vec::new() } }
     }
 
     fn all(&self) -> impl Iterator<Item = &Evidence> {
-        self.whole.iter().chain(&self.chunks)
+        std::iter::once(&self.whole).chain(&self.chunks)
+    }
+
+    /// What is scored.
+    fn parts(&self) -> &[Evidence] {
+        if self.chunks.is_empty() { std::slice::from_ref(&self.whole) } else { &self.chunks }
     }
 }
 
@@ -190,7 +199,7 @@ pub struct Case<'s> {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
     offline: Outcome,
-    /// What each task is shown, where it is asked.
+    /// The person's words, where only the intent is asked: otherwise it is asked with the outcome.
     requests: Option<Evidence>,
     seen: Seen,
     /// What the second one to look is shown, where that is not the same: without what speaks to its judge.
@@ -208,13 +217,14 @@ pub struct Case<'s> {
 impl<'s> Case<'s> {
     /// A session, rendered.
     pub(super) fn open(row: &Row, offline: Outcome, record: &Record, setup: &'s Setup<'s>) -> Case<'s> {
+        let wants = |task| setup.tasks.contains(&task);
         let censored = if setup.looks.len() > 1 { record.without_alarms() } else { None };
         Case {
             session: row.session.id.clone(),
             from: row.session.from,
             to: row.session.to,
             offline,
-            requests: setup.tasks.contains(&Task::Intent).then(|| record.requests()),
+            requests: (wants(Task::Intent) && !wants(Task::Outcome)).then(|| record.requests()),
             seen: Seen::of(record, setup),
             seen_again: censored.map(|record| Seen::of(&record, setup)),
             intent: Slot::Open,
@@ -259,9 +269,19 @@ impl<'s> Case<'s> {
         self.setup.tasks.contains(&task)
     }
 
-    /// The critics: one who scores everything, or the rubric's.
+    /// The critics: one who scores everything, or the rubric's who score anything that is asked.
     fn critics(&self) -> Vec<Option<&'s Critic>> {
-        if self.setup.panel { self.setup.rubric.critics.iter().map(Some).collect() } else { vec![None] }
+        if !self.setup.panel {
+            return vec![None];
+        }
+        let asked = |critic: &&Critic| critic.dimensions.iter().any(|name| *name != self.setup.rubric.goal);
+        self.setup.rubric.critics.iter().filter(asked).map(Some).collect()
+    }
+
+    /// The rubric, where its dimensions are scored with the outcome, in one answer.
+    fn scored_with_outcome(&self) -> Option<&'s Rubric> {
+        let one_look = self.seen.chunks.is_empty() && !self.setup.panel;
+        (one_look && self.wants(Task::Outcome) && self.wants(Task::Quality)).then_some(self.setup.rubric)
     }
 
     /// The questions that are ready and were not handed out before.
@@ -285,65 +305,53 @@ impl<'s> Case<'s> {
     }
 
     fn ready_in(&mut self, look: usize, asks: &mut Vec<Ask>) {
-        if let Some(whole) = &self.seen(look).whole
-            && matches!(self.sights[look].outcome, Slot::Open)
-            && let Some(intent) = self.intended().filter(|intent| intent.intent != Intent::None)
-        {
-            let prompt = prompts::outcome(whole, &intent, self.setup.rules);
-            asks.push(self.ask(look, Place::Outcome, prompt));
-            self.sights[look].outcome = Slot::Asked;
+        let new = asks.len();
+        if matches!(self.sights[look].outcome, Slot::Open) && self.sights[look].quality.is_empty() {
+            asks.extend(self.all_asks(look));
         }
-        if self.wants(Task::Quality) && self.sights[look].quality.is_empty() {
-            for (critic, name) in self.critics().into_iter().enumerate() {
-                for (chunk, evidence) in self.seen(look).chunks.iter().enumerate() {
-                    let prompt = prompts::quality(evidence, self.setup.rubric, name, self.setup.rules);
-                    asks.push(self.ask(look, Place::Quality { critic, chunk }, prompt));
+        for ask in asks.iter().skip(new) {
+            match ask.place {
+                Place::Outcome => self.sights[look].outcome = Slot::Asked,
+                Place::Quality { .. } if self.sights[look].quality.is_empty() => {
+                    let slots = vec![Slot::Asked; self.seen(look).parts().len()];
+                    self.sights[look].quality = vec![slots; self.critics().len()];
                 }
+                _ => {}
             }
-            let slots = vec![Slot::Asked; self.seen(look).chunks.len()];
-            self.sights[look].quality = vec![slots; self.critics().len()];
         }
     }
 
-    /// Every question that can be foreseen before anything was answered. Of the outcome's, the criteria are not known yet:
-    /// the usual ones stand in for them.
-    pub(super) fn foreseen(&self) -> Vec<Ask> {
+    /// Everything that one look is asked about outcome and quality.
+    fn all_asks(&self, look: usize) -> Vec<Ask> {
+        let Setup { rubric, rules, .. } = self.setup;
         let mut asks = Vec::new();
-        if let Some(requests) = &self.requests {
-            asks.push(self.ask(0, Place::Intent, prompts::intent(requests)));
+        let with = self.scored_with_outcome();
+        if self.wants(Task::Outcome) {
+            let prompt = prompts::outcome(&self.seen(look).whole, with, rules);
+            asks.push(self.ask(look, Place::Outcome, prompt));
         }
-        if let Some(whole) = &self.seen.whole {
-            let intent = match self.offline.intended.intent {
-                Intent::None => Intent::Feature,
-                intent => intent,
-            };
-            let prompt = prompts::outcome(whole, &IntentVerdict::usual(intent), self.setup.rules);
-            asks.push(self.ask(0, Place::Outcome, prompt));
-        }
-        for (critic, name) in self.critics().into_iter().enumerate() {
-            for (chunk, evidence) in self.seen.chunks.iter().enumerate() {
-                let prompt = prompts::quality(evidence, self.setup.rubric, name, self.setup.rules);
-                asks.push(self.ask(0, Place::Quality { critic, chunk }, prompt));
+        if self.wants(Task::Quality) && with.is_none() {
+            for (critic, name) in self.critics().into_iter().enumerate() {
+                for (chunk, evidence) in self.seen(look).parts().iter().enumerate() {
+                    let prompt = prompts::quality(evidence, rubric, name, rules);
+                    asks.push(self.ask(look, Place::Quality { critic, chunk }, prompt));
+                }
             }
         }
         asks
     }
 
-    /// What the person wanted, once that is settled. Where the judge could not be understood, the facts' word for it, with
-    /// the usual criteria.
-    fn intended(&self) -> Option<IntentVerdict> {
-        match self.intent.verdict() {
-            Some(verdict) => Some(verdict.clone()),
-            None if self.intent.is_settled() && !self.is_blocked() => {
-                Some(IntentVerdict::usual(self.offline.intended.intent))
-            }
-            None => None,
-        }
+    /// Every question that can be foreseen before anything was answered.
+    pub(super) fn foreseen(&self) -> Vec<Ask> {
+        let intent = self.requests.iter().map(|requests| self.ask(0, Place::Intent, prompts::intent(requests)));
+        intent.chain(self.all_asks(0)).collect()
     }
 
-    /// The judge did not answer on the intent. It may another time, so the outcome is not asked without it.
-    fn is_blocked(&self) -> bool {
-        matches!(self.intent, Slot::Failed(Unscored::JudgeFailed, _))
+    /// What the person wanted, by the last one who said so; by the facts where no judge could be understood.
+    fn intended(&self) -> IntentVerdict {
+        let by_judges = self.sights.iter().rev().find_map(|sight| sight.outcome.verdict()?.intent.as_ref());
+        let said = by_judges.or_else(|| self.intent.verdict());
+        said.cloned().unwrap_or_else(|| IntentVerdict::usual(self.offline.intended.intent))
     }
 
     fn ask(&self, look: usize, place: Place, prompt: Prompt) -> Ask {
@@ -358,7 +366,7 @@ impl<'s> Case<'s> {
             if !prompt.critic.is_empty() {
                 name = format!("{name}.{}", prompt.critic);
             }
-            if self.seen(look).chunks.len() > 1 {
+            if self.seen(look).parts().len() > 1 {
                 name = format!("{name}.{}", chunk + 1);
             }
         }
@@ -391,14 +399,14 @@ impl<'s> Case<'s> {
             Place::Topics(_) => return,
             Place::Intent => self.intent.take(cut_at(cut, IntentVerdict::read(text, rules)), Reading::after_retry),
             Place::Outcome => {
-                let (Some(intent), Some(whole)) = (self.intended(), &self.seen(ask.look).whole) else { return };
-                let reading = cut_at(cut, OutcomeVerdict::read(text, whole, &intent, rules));
-                self.sights[ask.look].outcome.take(reading, Reading::after_retry)
+                let (with, whole) = (self.scored_with_outcome(), &self.seen(ask.look).whole);
+                let reading = cut_at(cut, Review::read(text, whole, with, rules));
+                self.sights[ask.look].outcome.take(reading, Reading::completed)
             }
             Place::Quality { critic, chunk } => {
                 let name = self.critics().get(critic).copied().flatten();
                 let reading =
-                    QualityVerdict::read(text, &self.seen(ask.look).chunks[chunk], self.setup.rubric, name, rules);
+                    QualityVerdict::read(text, &self.seen(ask.look).parts()[chunk], self.setup.rubric, name, rules);
                 let reading = cut_at(cut, reading);
                 self.sights[ask.look].quality[critic][chunk].take(reading, Reading::joined)
             }

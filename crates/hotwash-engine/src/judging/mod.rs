@@ -95,6 +95,8 @@ pub struct Setup<'a> {
     pub tasks: &'a [Task],
     /// The rubric's critics score apart.
     pub panel: bool,
+    /// How many tokens of a session a judge is shown, if what decides is no more than that.
+    pub budget: usize,
     /// How likely a goal must be reached to call it so.
     pub thresholds: Thresholds,
     /// What may be spent.
@@ -131,12 +133,13 @@ impl Setup<'_> {
         for look in self.looks {
             judges.push(look.name);
             models.push(&look.model);
-            if look.small_model != look.model && (self.tasks.contains(&Task::Intent) || self.panel) {
+            if look.small_model != look.model && self.panel {
                 models.push(&look.small_model);
             }
         }
         let panel = if self.panel { "panel" } else { "single" };
-        let hash = of_texts(&[&prompts::version(self.rubric), panel, &format!("{:?}", self.thresholds)]);
+        let budget = self.budget.to_string();
+        let hash = of_texts(&[&prompts::version(self.rubric), panel, &budget, &format!("{:?}", self.thresholds)]);
         Provenance {
             judge: judges.join(","),
             judge_version: VERSION.to_owned(),

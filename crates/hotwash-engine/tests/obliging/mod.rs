@@ -15,12 +15,11 @@ pub(crate) enum Mood {
 
 /// An answer that fits a schema. `text` is everything that the judge was asked.
 pub(crate) fn answer(schema: &Value, text: &str, mood: Mood) -> Value {
-    Judge { cites: cites(text), criteria: criteria(text), prompts: prompts(text), mood }.value("", schema)
+    Judge { cites: cites(text), prompts: prompts(text), mood }.value("", schema)
 }
 
 struct Judge {
     cites: Vec<(String, String)>,
-    criteria: usize,
     /// Those that it is asked about, where it is asked where another goal begins.
     prompts: Vec<String>,
     mood: Mood,
@@ -58,12 +57,12 @@ impl Judge {
         let one = |at: usize| {
             let mut one = self.value(name, items);
             if let Some(object) = one.as_object_mut() {
-                if object.contains_key("criterion") {
-                    object.insert("criterion".into(), json!(at + 1));
+                if name == "findings" {
+                    object.insert("check".into(), json!(at + 1));
                 }
-                if object.contains_key("check") {
+                if name == "checks" {
                     object.insert("check".into(), json!(format!("thing number {} is as it should be", at + 1)));
-                    object.insert("required".into(), json!(true));
+                    object.insert("essential".into(), json!(true));
                 }
                 if name == "shifts" {
                     object.insert("event".into(), json!(self.prompts.get(at)));
@@ -78,11 +77,10 @@ impl Judge {
             one
         };
         let count = match name {
-            "criteria" if items["properties"].get("criterion").is_some() => self.criteria,
-            "criteria" => 3,
+            "checks" | "findings" => 3,
             // Who is delighted finds a goal of its own in every prompt.
             "shifts" if self.mood == Mood::Delighted => self.prompts.len(),
-            "shifts" | "failure_signals" | "doubts" => 0,
+            "shifts" | "failure_signals" | "doubts" | "beyond" => 0,
             _ => 1,
         };
         Value::Array((0..count).map(one).collect())
@@ -121,12 +119,6 @@ fn cites(text: &str) -> Vec<(String, String)> {
     // The last ones: in a part of a longer session the first belong to another.
     found.reverse();
     found
-}
-
-/// How many criteria the question names.
-fn criteria(text: &str) -> usize {
-    let number = text.rsplit("Judge each of the ").next().and_then(|rest| rest.split(' ').next());
-    number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// The prompts that the question is about.

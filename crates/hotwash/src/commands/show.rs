@@ -289,6 +289,7 @@ fn criteria(verdict: &OutcomeVerdict, screen: &Screen, out: &mut String) {
     for finding in &verdict.criteria {
         let status = match finding.status {
             Met::Met => "met",
+            Met::Partly => "met in part",
             Met::Unmet => "unmet",
             Met::Unknown => "unknown",
         };
@@ -314,7 +315,7 @@ fn judging(judging: &Judging, alarms: &[EventId], screen: &Screen, out: &mut Str
     let _ = writeln!(out, "\n{}  {by}", screen.style.heading("JUDGED BY"));
     let mut text = format!("{}, {}{price}", screen.clock.moment(Some(*at)), count(*calls, "answer"));
     if *coverage < 0.995 {
-        let _ = write!(text, "; {:.0} % of the session's text was shown", coverage * 100.0);
+        let _ = write!(text, "; {:.0} % of what decides was shown", coverage * 100.0);
     }
     item_lines("      ", &text, &[], screen, out);
     if !complete {

@@ -67,7 +67,8 @@ fn a_week_is_judged_and_the_bill_is_said() {
     assert!(judged.len() > 10);
     for session in &judged {
         assert_eq!(session["judged"]["judge"], "anthropic");
-        assert!(session["judged"]["intent"]["criteria"].as_array().unwrap().len() == 3);
+        assert_eq!(session["judged"]["intent"]["intent"], "bug_fix");
+        assert_eq!(session["judged"]["verdict"]["criteria"].as_array().unwrap().len(), 3);
     }
     // What facts call failed stays failed, however delighted the judge is.
     let before = Home::with_examples().json(&["score", "--since", "all", "--json"]);
@@ -213,10 +214,7 @@ fn somebody_else_answers_in_files() {
         answered
     };
     let first = judged(&home, &server, &args);
-    assert!(words(&first.stderr).contains("# questions of # session waiting"), "{}", words(&first.stderr));
-    assert_eq!(answer_all(), 2);
-    // The outcome needs the criteria that the intent gave.
-    judged(&home, &server, &args);
+    assert!(words(&first.stderr).contains("# question of # session waiting"), "{}", words(&first.stderr));
     assert_eq!(answer_all(), 1);
     let last = judged(&home, &server, &args);
     assert!(words(&last.stderr).contains("judged # session: # question answered"), "{}", words(&last.stderr));
@@ -330,14 +328,4 @@ fn with_a_key_the_bill_is_offered_and_nothing_is_sent() {
     );
     assert_eq!(server.requests(), 0);
     assert!(home.output(&ALL).stderr.is_empty());
-}
-
-#[test]
-fn a_command_that_is_missing_is_told_before_any_bill() {
-    let home = one();
-    let args: Vec<&str> = ALL.iter().copied().chain(["--judge", "claude-cli"]).collect();
-    let output = home.command(&args).env("PATH", home.path("work")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("there is no command claude") && !said.contains('$') && !said.contains("judges"), "{said}");
 }

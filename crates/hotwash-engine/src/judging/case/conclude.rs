@@ -3,7 +3,7 @@
 use super::{Case, Sight, Slot};
 use crate::stores::{Judgement, Judging, Lack};
 use hotwash_core::evidence::{Alarm, Evidence};
-use hotwash_core::outcomes::{Intent, Outcome};
+use hotwash_core::outcomes::Outcome;
 use hotwash_core::prompts::Task;
 use hotwash_core::rubric::Critic;
 use hotwash_core::scores::{Flag, Grade, Provenance, Unscored};
@@ -17,14 +17,11 @@ const LITTLE: f64 = 0.5;
 impl Case<'_> {
     /// Everything that was asked is answered or has failed.
     pub(super) fn is_settled(&self) -> bool {
-        let no_goal = self.intended().is_some_and(|intent| intent.intent == Intent::None);
-        let outcome =
-            |sight: &Sight| !self.wants(Task::Outcome) || no_goal || self.is_blocked() || sight.outcome.is_settled();
-        let quality = |sight: &Sight| {
-            !self.wants(Task::Quality)
-                || !sight.quality.is_empty() && sight.quality.iter().flatten().all(Slot::is_settled)
-        };
-        (!self.wants(Task::Intent) || self.intent.is_settled())
+        let outcome = |sight: &Sight| !self.wants(Task::Outcome) || sight.outcome.is_settled();
+        let apart = self.wants(Task::Quality) && self.scored_with_outcome().is_none();
+        let quality =
+            |sight: &Sight| !apart || !sight.quality.is_empty() && sight.quality.iter().flatten().all(Slot::is_settled);
+        (self.requests.is_none() || self.intent.is_settled())
             && self.sights.iter().all(|sight| outcome(sight) && quality(sight))
     }
 
@@ -36,20 +33,17 @@ impl Case<'_> {
 
     /// Why a second look is worth its price.
     pub(super) fn doubts(&self) -> Vec<second::Escalation> {
-        let (grade, outcome) = (self.grade(), self.outcome());
-        let mut doubts = Vec::new();
-        let (grade, outcome) = self.agreed(grade, outcome);
-        if let (Some(outcome), Some(verdict)) = (&outcome, self.sights[0].outcome.verdict()) {
-            doubts.extend(second::of_outcome(&self.offline, verdict, outcome));
-        }
-        doubts.extend(grade.iter().flat_map(second::of_grade));
+        let first = &self.sights[0];
         // What the first could not answer the second may.
-        if self.sights[0].outcome.why().is_some()
-            || self.sights[0].quality.iter().flatten().any(|slot| slot.why().is_some())
+        if self.wants(Task::Outcome) && first.outcome.is_settled() && first.verdict().is_none()
+            || first.quality.iter().flatten().any(|slot| slot.why().is_some())
         {
-            doubts.push(second::Escalation::LowConfidence);
+            return vec![second::Escalation::LowConfidence];
         }
-        doubts
+        match (self.outcome(), first.verdict()) {
+            (Some(outcome), Some(verdict)) => second::of_outcome(verdict, &outcome, &self.setup.thresholds),
+            _ => self.grade(None).iter().flat_map(second::of_grade).collect(),
+        }
     }
 
     /// The outcome, where the judge gave one.
@@ -57,13 +51,10 @@ impl Case<'_> {
         if !self.wants(Task::Outcome) {
             return None;
         }
-        let intent = self.intended()?;
-        let alarms = self.seen.whole.as_ref()?.alarms();
-        if intent.intent == Intent::None {
-            return Some(decide::without_goal(&self.offline, &intent, alarms));
-        }
+        let intent = self.intended();
+        let alarms = self.seen.whole.alarms();
         let look = |number: usize| {
-            let verdict = self.sights.get(number)?.outcome.verdict()?;
+            let verdict = self.sights.get(number)?.verdict()?;
             Some(second::Look { model: &self.setup.looks[number].model, verdict })
         };
         let thresholds = &self.setup.thresholds;
@@ -78,42 +69,52 @@ impl Case<'_> {
         }
     }
 
-    /// The grade, where the judge gave one: the second look's, where that has one.
-    fn grade(&self) -> Option<Grade> {
-        self.sights.iter().enumerate().rev().find_map(|(look, sight)| self.grade_of(look, sight))
+    /// The grade, where the judge gave one: the second look's, where that has one. Its goal follows from the outcome, and
+    /// from what facts say where there is none.
+    fn grade(&self, outcome: Option<&Outcome>) -> Option<Grade> {
+        self.sights.iter().enumerate().rev().find_map(|(look, sight)| self.grade_of(look, sight, outcome))
     }
 
-    fn grade_of(&self, look: usize, sight: &Sight) -> Option<Grade> {
-        let seen = self.seen(look);
+    fn grade_of(&self, look: usize, sight: &Sight, outcome: Option<&Outcome>) -> Option<Grade> {
+        let rubric = self.setup.rubric;
+        let parts = self.seen(look).parts();
         let slots: Vec<&Slot<QualityVerdict>> = sight.quality.iter().flatten().collect();
-        if slots.iter().all(|slot| slot.verdict().is_none()) {
+        let with_outcome = sight.outcome.verdict().and_then(|review| review.quality.as_ref());
+        if with_outcome.is_none() && slots.iter().all(|slot| slot.verdict().is_none()) {
             return None;
         }
         let critics = self.critics();
-        let verdicts: Vec<QualityVerdict> = (0..seen.chunks.len())
-            .map(|chunk| {
-                let of_critic = |(critic, slots): (Option<&Critic>, &Vec<Slot<QualityVerdict>>)| {
-                    let slot = slots.get(chunk)?;
-                    let (why, reason) = slot.why().unwrap_or((Unscored::JudgeFailed, "nobody answered".into()));
-                    let nothing = || QualityVerdict::unscored(self.setup.rubric, critic, why, &reason);
-                    Some(slot.verdict().cloned().unwrap_or_else(nothing))
-                };
-                QualityVerdict::join(critics.iter().copied().zip(&sight.quality).filter_map(of_critic))
-            })
-            .collect();
-        let chunks: Vec<combine::Chunk<'_>> = seen
-            .chunks
-            .iter()
-            .zip(&verdicts)
-            .map(|(evidence, verdict)| combine::Chunk {
-                owned_tokens: evidence.part().owned_tokens,
-                verdict,
-                flags: &[],
-            })
-            .collect();
+        let of_chunk = |chunk: usize| {
+            let of_critic = |(critic, slots): (Option<&Critic>, &Vec<Slot<QualityVerdict>>)| {
+                let slot = slots.get(chunk)?;
+                let (why, reason) = slot.why().unwrap_or((Unscored::JudgeFailed, "nobody answered".into()));
+                let nothing = || QualityVerdict::unscored(rubric, critic, why, &reason);
+                Some(slot.verdict().cloned().unwrap_or_else(nothing))
+            };
+            let of_critics = critics.iter().copied().zip(&sight.quality).filter_map(of_critic);
+            QualityVerdict::join(with_outcome.cloned().into_iter().chain(of_critics))
+        };
+        let verdicts: Vec<QualityVerdict> = (0..parts.len()).map(of_chunk).collect();
+        let chunk = |(evidence, verdict)| {
+            let evidence: &Evidence = evidence;
+            combine::Chunk { owned_tokens: evidence.part().owned_tokens, verdict, flags: &[] }
+        };
+        let chunks: Vec<combine::Chunk<'_>> = parts.iter().zip(&verdicts).map(chunk).collect();
+        let alarms: Vec<Alarm> = parts.iter().flat_map(|part| part.alarms().iter().cloned()).collect();
+        let said = self.sights.iter().rev().find_map(Sight::verdict);
+        let facts = || {
+            let mut facts = self.offline.clone();
+            if self.seen.all().any(|evidence| !evidence.alarms().is_empty()) {
+                Flag::InjectionSuspected.raise(&mut facts.flags);
+            }
+            facts
+        };
+        let goal = rubric.dimension(&rubric.goal).map(|dimension| match outcome {
+            Some(outcome) => combine::goal(dimension, outcome, said),
+            None => combine::goal(dimension, &facts(), None),
+        });
         let provenance = self.setup.provenance();
-        let alarms: Vec<Alarm> = seen.chunks.iter().flat_map(|chunk| chunk.alarms().iter().cloned()).collect();
-        let mut grade = combine::grade(self.setup.rubric, &chunks, &alarms, &|_| Arc::clone(provenance));
+        let mut grade = combine::grade(rubric, &chunks, goal.as_ref(), &alarms, &|_| Arc::clone(provenance));
         for flag in slots.iter().flat_map(|slot| slot.flags()) {
             flag.raise(&mut grade.flags);
         }
@@ -123,38 +124,21 @@ impl Case<'_> {
         Some(grade)
     }
 
-    /// Grade and outcome, made to go together. Where the judge gave no outcome, the grade goes by what facts say.
-    fn agreed(&self, grade: Option<Grade>, outcome: Option<Outcome>) -> (Option<Grade>, Option<Outcome>) {
-        let Some(mut grade) = grade else { return (None, outcome) };
-        let mut against = outcome.clone().unwrap_or_else(|| {
-            let mut facts = self.offline.clone();
-            if self.seen.all().any(|evidence| !evidence.alarms().is_empty()) {
-                Flag::InjectionSuspected.raise(&mut facts.flags);
-            }
-            facts
-        });
-        combine::agree(&mut grade, &mut against, self.setup.rubric);
-        (Some(grade), outcome.map(|_| against))
-    }
-
     /// Something had to be left out although it is not merely what was read.
     fn is_cut(&self) -> bool {
         self.coverage() < LITTLE
     }
 
-    /// The share of the session that the judge saw.
+    /// The share of what decides that the judge saw.
     fn coverage(&self) -> f64 {
-        let parts: Vec<f64> = self.seen.chunks.iter().map(Evidence::coverage).collect();
-        if parts.is_empty() {
-            self.seen.whole.as_ref().map_or(1.0, Evidence::coverage)
-        } else {
-            parts.iter().sum::<f64>() / parts.len() as f64
-        }
+        let parts = self.seen.parts();
+        parts.iter().map(Evidence::coverage).sum::<f64>() / parts.len().max(1) as f64
     }
 
     /// What it comes to, or why to nothing.
     pub(in crate::judging) fn conclude(self, at: Timestamp) -> Result<Judgement, String> {
-        let (grade, outcome) = self.agreed(self.grade(), self.outcome());
+        let outcome = self.outcome();
+        let grade = self.grade(outcome.as_ref()).filter(|_| self.wants(Task::Quality));
         if grade.is_none() && outcome.is_none() {
             return Err(self.lack().map_or_else(|| "nothing was asked".into(), |lack| lack.reason));
         }
@@ -179,8 +163,8 @@ impl Case<'_> {
             coverage: self.coverage(),
             complete: lack.is_none(),
             lack,
-            intent: self.intent.verdict().cloned(),
-            verdict: self.sights.iter().rev().find_map(|sight| sight.outcome.verdict()).cloned(),
+            intent: self.wants(Task::Intent).then(|| self.intended()),
+            verdict: self.sights.iter().rev().find_map(Sight::verdict).cloned(),
         };
         let Case { session, from, to, .. } = self;
         Ok(Judgement { session, from, to, judging, grade, outcome })
@@ -189,10 +173,15 @@ impl Case<'_> {
     /// The first reason for which something was not answered.
     fn lack(&self) -> Option<Lack> {
         let intent = self.intent.why();
-        let last = self.sights.iter().rev();
-        let outcome = || last.clone().find_map(|sight| sight.outcome.why());
-        let quality = || last.clone().next()?.quality.iter().flatten().find_map(Slot::why);
-        let (why, reason) = intent.or_else(outcome).or_else(quality)?;
+        let last = self.sights.last();
+        let outcome = last.and_then(|sight| {
+            let unread = || (Unscored::Unreadable, "the answer gives no probability".to_owned());
+            let review = sight.outcome.verdict();
+            sight.outcome.why().or_else(|| review.filter(|review| review.outcome.is_none()).map(|_| unread()))
+        });
+        let earlier = self.sights.iter().any(|sight| sight.verdict().is_some());
+        let quality = || last?.quality.iter().flatten().find_map(Slot::why);
+        let (why, reason) = intent.or_else(|| outcome.filter(|_| !earlier)).or_else(quality)?;
         Some(Lack { reason, again: why == Unscored::JudgeFailed })
     }
 }
