@@ -40,9 +40,7 @@
 
 pub mod evidence;
 pub mod facts;
-mod filter;
 pub mod hash;
-pub mod json;
 pub mod outcomes;
 pub mod ports;
 pub mod prices;
@@ -57,4 +55,3 @@ pub mod shell;
 pub mod stats;
 pub mod text;
 pub mod verdicts;
-mod words;

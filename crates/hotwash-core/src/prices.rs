@@ -115,7 +115,7 @@ impl Prices {
     #[must_use]
     pub fn with(&self, model: &str, input: f64, output: f64) -> Prices {
         let mut prices = self.clone();
-        if self.of(model).0.is_none() {
+        if self.find(model).is_none() {
             let price =
                 Price { above: 0, input, cache_write_5m: input, cache_write_1h: input, cache_read: input, output };
             prices.models.insert(model.to_owned(), vec![Rates::from(&price)]);
@@ -125,38 +125,10 @@ impl Prices {
 
     /// What a message cost, or nothing if the model has no price. Zero tokens cost nothing whatever the model.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<Picodollars> {
-        self.of(model).cost(usage)
-    }
-
-    /// The prices of a model, for asking often.
-    pub fn of(&self, model: &str) -> PricesOf<'_> {
-        PricesOf(self.models.get(model).map(Vec::as_slice).or_else(|| self.find(model)))
-    }
-
-    /// A model by its id, without a provider's prefix, a date, or a variant mark.
-    fn find(&self, model: &str) -> Option<&[Rates]> {
-        let name = model.rsplit(['/', ':']).find(|part| part.contains("claude")).unwrap_or(model);
-        let name = name.strip_prefix("anthropic.").unwrap_or(name);
-        let name = name.split(['[', '@']).next().unwrap_or(name);
-        let undated = name
-            .rsplit_once('-')
-            .filter(|(_, date)| date.len() == 8 && date.bytes().all(|digit| digit.is_ascii_digit()))
-            .map_or(name, |(name, _)| name);
-        self.models.get(name).or_else(|| self.models.get(undated)).map(Vec::as_slice)
-    }
-}
-
-/// The prices of one model, if it has any.
-#[derive(Clone, Copy, Debug)]
-pub struct PricesOf<'a>(Option<&'a [Rates]>);
-
-impl PricesOf<'_> {
-    /// What a message cost, or nothing if the model has no price. Zero tokens cost nothing whatever the model.
-    pub fn cost(&self, usage: &Usage) -> Option<Picodollars> {
         if usage.context() + usage.output == 0 {
             return Some(Picodollars(0));
         }
-        let all = self.0?;
+        let all = self.find(model)?;
         let rates = all.iter().rev().find(|rates| usage.context() > rates.above).or(all.first())?;
         let part = |tokens: u64, rate: u64| Picodollars(tokens.saturating_mul(rate));
         let hour = usage.cache_write_1h.min(usage.cache_write);
@@ -168,6 +140,21 @@ impl PricesOf<'_> {
             part(usage.output, rates.output),
         ];
         Some(parts.into_iter().fold(Picodollars(0), Picodollars::plus))
+    }
+
+    /// A model by its id, without a provider's prefix, a date, or a variant mark.
+    fn find(&self, model: &str) -> Option<&[Rates]> {
+        if let Some(rates) = self.models.get(model) {
+            return Some(rates);
+        }
+        let name = model.rsplit(['/', ':']).find(|part| part.contains("claude")).unwrap_or(model);
+        let name = name.strip_prefix("anthropic.").unwrap_or(name);
+        let name = name.split(['[', '@']).next().unwrap_or(name);
+        let undated = name
+            .rsplit_once('-')
+            .filter(|(_, date)| date.len() == 8 && date.bytes().all(|digit| digit.is_ascii_digit()))
+            .map_or(name, |(name, _)| name);
+        self.models.get(name).or_else(|| self.models.get(undated)).map(Vec::as_slice)
     }
 }
 

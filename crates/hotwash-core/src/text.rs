@@ -4,10 +4,8 @@
 //! escapes and all, and [`Text::to_str`] decodes them on demand. Decoding never fails: a lone surrogate or an invalid
 //! byte becomes U+FFFD, an escape that JSON does not know stands for the character behind the backslash.
 
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
-use wide::u8x16;
 
 /// A string borrowed from a source's bytes.
 #[derive(Clone, Copy, Default)]
@@ -16,10 +14,7 @@ pub struct Text<'a> {
     form: Form,
 }
 
-/// As wide as a word: in a byte, with nothing behind it, it would be copied in pieces that the processor cannot put together
-/// again without waiting for them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[repr(usize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Form {
     #[default]
     Plain,
@@ -43,7 +38,6 @@ impl<'a> Text<'a> {
     }
 
     /// The bytes of the text, if it is known that nothing has to be resolved in them.
-    #[inline]
     pub const fn as_verbatim(self) -> Option<&'a [u8]> {
         match self.form {
             Form::Plain => Some(self.bytes),
@@ -56,11 +50,6 @@ impl<'a> Text<'a> {
         self.bytes
     }
 
-    /// Whether the recorded bytes hold JSON escapes that stand for something else.
-    pub(crate) const fn is_escaped(self) -> bool {
-        matches!(self.form, Form::Json)
-    }
-
     /// Whether there is nothing at all.
     pub const fn is_empty(self) -> bool {
         self.bytes.is_empty()
@@ -68,8 +57,8 @@ impl<'a> Text<'a> {
 
     /// The text itself. Borrows where nothing has to be resolved.
     pub fn to_str(self) -> Cow<'a, str> {
-        if self.says_itself() {
-            return valid(self.bytes);
+        if self.form == Form::Plain || memchr::memchr(b'\\', self.bytes).is_none() {
+            return String::from_utf8_lossy(self.bytes);
         }
         let mut out = Vec::with_capacity(self.bytes.len());
         unescape(self.bytes, &mut out);
@@ -79,35 +68,9 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// The same, in room that is used again.
-    pub(crate) fn to_str_in<'r>(self, room: &'r mut Vec<u8>) -> Cow<'r, str>
-    where
-        'a: 'r,
-    {
-        if self.says_itself() {
-            return valid(self.bytes);
-        }
-        room.clear();
-        room.reserve(self.bytes.len());
-        unescape(self.bytes, room);
-        valid(room)
-    }
-
-    /// Whether nothing has to be resolved.
-    fn says_itself(self) -> bool {
-        self.form == Form::Plain || memchr::memchr(b'\\', self.bytes).is_none()
-    }
-
     /// Whether the text is exactly this ASCII word. Does not allocate unless the recorded form is escaped.
-    #[inline]
     pub fn is(self, word: &str) -> bool {
-        self.bytes == word.as_bytes() || self.form == Form::Json && self.is_in_disguise(word)
-    }
-
-    #[cold]
-    fn is_in_disguise(self, word: &str) -> bool {
-        // Escapes only ever make a text longer, so one of the word's length or less is not the word in disguise.
-        self.bytes.len() > word.len() && memchr::memchr(b'\\', self.bytes).is_some() && self.to_str() == word
+        self.bytes == word.as_bytes() || self.form == Form::Json && self.to_str() == word
     }
 
     /// A decoded text of at most about `bytes` bytes from the start: cheap to call on a text of megabytes.
@@ -134,39 +97,8 @@ impl<'a> Text<'a> {
 
     /// Whether there is nothing but white space.
     pub fn is_blank(self) -> bool {
-        // A first letter that is no escape settles it for nearly all.
-        !matches!(self.bytes.first(), Some(b'!'..=b'[' | b']'..=b'~')) && self.to_str().trim().is_empty()
+        self.to_str().trim().is_empty()
     }
-}
-
-/// A text that is kept as it was recorded. Most are replaced by the next one before anybody looks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
-    bytes: Vec<u8>,
-    form: Form,
-}
-
-impl Recorded {
-    /// Room for most of them at once, so that it need not grow.
-    const ROOM: usize = 1000;
-
-    /// Keeps another text in place of this one.
-    pub fn set(&mut self, text: Text<'_>) {
-        self.bytes.clear();
-        self.bytes.reserve(text.bytes.len().max(Self::ROOM));
-        self.bytes.extend_from_slice(text.bytes);
-        self.form = text.form;
-    }
-
-    /// The text.
-    pub fn text(&self) -> Text<'_> {
-        Text { bytes: &self.bytes, form: self.form }
-    }
-}
-
-/// Bytes as text. Checked as a whole first: piece by piece costs several times as much.
-fn valid(bytes: &[u8]) -> Cow<'_, str> {
-    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Cuts after at most `limit` bytes, and not inside an escape or a character.
@@ -240,20 +172,9 @@ fn unescape(mut bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Copies what stands before the next backslash, and gives back the rest. Escapes are close together as a rule: a line of
-/// output or code has one or two.
-fn copy_plain<'b>(mut bytes: &'b [u8], out: &mut Vec<u8>) -> &'b [u8] {
-    while let Some((chunk, behind)) = bytes.split_first_chunk::<16>() {
-        out.extend_from_slice(chunk);
-        let escapes = u8x16::new(*chunk).simd_eq(u8x16::splat(b'\\')).to_bitmask();
-        if escapes != 0 {
-            let plain = escapes.trailing_zeros() as usize;
-            out.truncate(out.len() - chunk.len() + plain);
-            return &bytes[plain..];
-        }
-        bytes = behind;
-    }
-    let plain = bytes.iter().position(|byte| *byte == b'\\').unwrap_or(bytes.len());
+/// Copies what stands before the next backslash, and gives back the rest.
+fn copy_plain<'b>(bytes: &'b [u8], out: &mut Vec<u8>) -> &'b [u8] {
+    let plain = memchr::memchr(b'\\', bytes).unwrap_or(bytes.len());
     out.extend_from_slice(&bytes[..plain]);
     &bytes[plain..]
 }

@@ -9,9 +9,8 @@
 use gix::ObjectId;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
-use hotwash_core::rework::{CommitId, FileKey, Fingerprint, Line, Settings, What, each_line};
+use hotwash_core::rework::{CommitId, FileKey, Fingerprint, Line, Settings, What, hashes};
 use hotwash_core::sessions::Timestamp;
-use hotwash_core::text::Text;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -280,9 +279,7 @@ impl Repository {
 
     fn lines_of(&self, blob: ObjectId) -> Result<HashSet<Line>, GitError> {
         let blob = self.git.find_blob(blob).map_err(|error| self.unreadable(&error))?;
-        let mut lines = HashSet::new();
-        each_line(Text::plain(&String::from_utf8_lossy(&blob.data)), |line| lines.extend(line));
-        Ok(lines)
+        Ok(hashes(&String::from_utf8_lossy(&blob.data)).flatten().collect())
     }
 
     /// The session's commits that a later one on the branch says it reverts.

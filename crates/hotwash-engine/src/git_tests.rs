@@ -63,9 +63,8 @@ fn at(day: i64) -> Timestamp {
 fn print(file: &str, lines: &[&str], day: i64, commit: Option<&str>) -> Fingerprint {
     let mut changes = Vec::new();
     for line in lines {
-        each_line(Text::plain(line), |line| {
-            changes.extend(line.map(|line| LineChange { line, net: 1, event: EventId(1), at: at(day) }));
-        });
+        let lines = hashes(line).flatten();
+        changes.extend(lines.map(|line| LineChange { line, net: 1, event: EventId(1), at: at(day) }));
     }
     changes.sort_by_key(|change| change.line);
     let file = FileChange { file: FileKey::of(file), created: false, lines: changes };

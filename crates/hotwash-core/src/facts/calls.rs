@@ -5,14 +5,11 @@
 
 use super::edits::is_source;
 use super::text_hash;
-use super::verification::Results;
-use crate::rework::Lines;
 use crate::sessions::{Call, EventId, Key, Kind, Outcome, Timestamp, Tool};
 use crate::sessions::{Event, Origin};
 use crate::shell;
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
-use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -68,12 +65,6 @@ pub struct OpenCall {
     pub input: Vec<u8>,
     /// When.
     pub at: Option<Timestamp>,
-    /// What its runs came to: read off the output once, however many ledgers follow the call.
-    #[serde(skip)]
-    pub(super) results: OnceCell<Results>,
-    /// The lines of its change, as above.
-    #[serde(skip)]
-    pub(super) lines: OnceCell<Lines>,
 }
 
 impl OpenCall {
@@ -96,8 +87,6 @@ impl OpenCall {
             range: (input.offset, input.limit),
             input: input.whole[..input.whole.len().min(INPUT_KEPT)].to_vec(),
             at: origin.at,
-            results: OnceCell::new(),
-            lines: OnceCell::new(),
         }
     }
 

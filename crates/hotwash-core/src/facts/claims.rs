@@ -2,8 +2,6 @@
 
 use super::phrases::{Phrases, turned_round};
 use super::speech::plain;
-use crate::text::Recorded;
-use std::cell::OnceCell;
 use std::sync::LazyLock;
 
 pub(super) const CLAIMS: &str = include_str!("../../data/phrases/claims.txt");
@@ -57,20 +55,15 @@ struct Heard {
 
 fn heard(words: &str) -> Heard {
     let (mut heard, mut done) = (Heard::default(), None);
-    PHRASES.find(words, |found| {
-        let first = match found.meaning {
-            Says::Excuse => return heard.excuse = heard.excuse.or(Some(found.phrase)),
-            Says::Admission => return heard.admission = heard.admission.or(Some(found.phrase)),
-            Says::Claim(Claim::Checked) => &mut heard.claim,
-            Says::Claim(Claim::Done) => &mut done,
-        };
-        if let Says::Claim(claim) = found.meaning
-            && first.is_none()
-            && !turned_round(words, found.start)
-        {
-            *first = Some((claim, found.phrase));
+    for found in PHRASES.find(words) {
+        match found.meaning {
+            Says::Excuse => heard.excuse = heard.excuse.or(Some(found.phrase)),
+            Says::Admission => heard.admission = heard.admission.or(Some(found.phrase)),
+            Says::Claim(_) if turned_round(words, found.start) => {}
+            Says::Claim(Claim::Checked) => heard.claim = heard.claim.or(Some((Claim::Checked, found.phrase))),
+            Says::Claim(Claim::Done) => done = done.or(Some((Claim::Done, found.phrase))),
         }
-    });
+    }
     heard.claim = heard.claim.or(done);
     heard
 }
@@ -96,38 +89,6 @@ pub fn closing(words: &str) -> Closing {
         .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"'))
         .ends_with(['?', '？']);
     Closing { claim, excuse, admission, asks }
-}
-
-/// The last words of a session, read once for all who ask.
-pub(super) struct LastWords<'l> {
-    recorded: Option<&'l Recorded>,
-    words: &'l str,
-    said: OnceCell<Closing>,
-}
-
-impl<'l> LastWords<'l> {
-    /// Words as they were recorded, and as they read.
-    pub(super) fn new(recorded: Option<&'l Recorded>, words: &'l str) -> Self {
-        LastWords { recorded, words, said: OnceCell::new() }
-    }
-
-    /// The words.
-    pub(super) fn words(&self) -> &'l str {
-        self.words
-    }
-
-    /// What they say.
-    pub(super) fn said(&self) -> &Closing {
-        self.said.get_or_init(|| closing(self.words))
-    }
-
-    /// What other words claim, which may be the same.
-    pub(super) fn claim(&self, words: &Recorded) -> Option<Claim> {
-        match self.recorded {
-            Some(recorded) if recorded == words => self.said().claim.map(|(claim, _)| claim),
-            _ => claim(&words.text().to_str()),
-        }
-    }
 }
 
 #[cfg(test)]

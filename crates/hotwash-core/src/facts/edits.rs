@@ -2,12 +2,10 @@
 
 use super::calls::{KeyMap, OpenCall, Status};
 use super::value::{Cited, facts};
-use super::{Fold, Shared, text_hash};
+use super::{Fold, text_hash};
 use crate::rework::{Changes, Fingerprint, Lines};
 use crate::sessions::{Event, EventId, Outcome, Tool};
-use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
-use std::sync::LazyLock;
 
 facts! {
     /// Files changed.
@@ -82,20 +80,17 @@ struct File {
 impl Fold for Edits {
     type Facts = EditFacts;
 
-    #[inline]
     fn called(&mut self, event: &Event<'_>, _: &OpenCall) {
         self.changes.works_in(event.origin.cwd);
     }
 
-    #[inline]
-    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         self.changes.works_in(event.origin.cwd);
     }
 
     fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
-        static REFUSED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("File has not been read yet"));
         self.changes.works_in(event.origin.cwd);
-        if status == Status::Failed && REFUSED.find(outcome.body.head(400).as_bytes()).is_some() {
+        if status == Status::Failed && outcome.body.head(400).contains("File has not been read yet") {
             self.facts.edits_refused_unread.push(event.origin.id);
         }
         match call {
@@ -140,10 +135,7 @@ impl Edits {
         if !file.known {
             facts.files_touched += 1;
             if let Some(language) = language(&call.path) {
-                match self.languages.get_mut(language) {
-                    Some(files) => *files += 1,
-                    None => drop(self.languages.insert(language.to_string(), 1)),
-                }
+                *self.languages.entry(language.to_string()).or_default() += 1;
             }
         }
         if call.tool.edits() {
@@ -159,7 +151,7 @@ impl Edits {
         file.known = true;
         if let Some(change) = &outcome.change {
             let number = *file.number.get_or_insert_with(|| self.changes.file(&call.path));
-            self.changed(number, call.lines.get_or_init(|| Lines::of(change)), event, call.id);
+            self.changed(number, &Lines::of(change), event, call.id);
         }
     }
 
@@ -173,46 +165,39 @@ impl Edits {
     }
 }
 
-/// Of those that tell something.
-const LONGEST_ENDING: usize = 6;
-
-/// The ending of a file's name in lower case, if it is one that may tell something.
-fn ending<'r>(name: &[u8], room: &'r mut [u8; LONGEST_ENDING]) -> Option<&'r [u8]> {
-    let ending = &name[memchr::memrchr(b'.', name)? + 1..];
-    let lower = room.get_mut(..ending.len())?;
-    lower.copy_from_slice(ending);
-    lower.make_ascii_lowercase();
-    Some(lower)
+/// The ending of a file's name, in lower case.
+fn ending(name: &str) -> Option<String> {
+    name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase())
 }
 
 /// The language of a file by its ending.
 fn language(path: &str) -> Option<&'static str> {
-    Some(match ending(name(path), &mut Default::default())? {
-        b"rs" => "Rust",
-        b"go" => "Go",
-        b"py" | b"pyi" | b"ipynb" => "Python",
-        b"ts" | b"tsx" | b"mts" | b"cts" => "TypeScript",
-        b"js" | b"jsx" | b"mjs" | b"cjs" => "JavaScript",
-        b"java" => "Java",
-        b"kt" | b"kts" => "Kotlin",
-        b"swift" => "Swift",
-        b"c" | b"h" => "C",
-        b"cc" | b"cpp" | b"cxx" | b"hpp" | b"hh" => "C++",
-        b"cs" => "C#",
-        b"rb" => "Ruby",
-        b"php" => "PHP",
-        b"ex" | b"exs" => "Elixir",
-        b"scala" => "Scala",
-        b"hs" => "Haskell",
-        b"lua" => "Lua",
-        b"zig" => "Zig",
-        b"dart" => "Dart",
-        b"sh" | b"bash" | b"zsh" => "Shell",
-        b"sql" => "SQL",
-        b"html" | b"htm" => "HTML",
-        b"css" | b"scss" | b"sass" | b"less" => "CSS",
-        b"vue" => "Vue",
-        b"svelte" => "Svelte",
+    Some(match ending(name(path))?.as_str() {
+        "rs" => "Rust",
+        "go" => "Go",
+        "py" | "pyi" | "ipyn" => "Python",
+        "ts" | "tsx" | "mts" | "cts" => "TypeScript",
+        "js" | "jsx" | "mjs" | "cjs" => "JavaScript",
+        "java" => "Java",
+        "kt" | "kts" => "Kotlin",
+        "swift" => "Swift",
+        "c" | "h" => "C",
+        "cc" | "cpp" | "cxx" | "hpp" | "hh" => "C++",
+        "cs" => "C#",
+        "r" => "Ruby",
+        "php" => "PHP",
+        "ex" | "exs" => "Elixir",
+        "scala" => "Scala",
+        "hs" => "Haskell",
+        "lua" => "Lua",
+        "zig" => "Zig",
+        "dart" => "Dart",
+        "sh" | "bash" | "zsh" => "Shell",
+        "sql" => "SQL",
+        "html" | "htm" => "HTML",
+        "css" | "scss" | "sass" | "less" => "CSS",
+        "vue" => "Vue",
+        "svelte" => "Svelte",
         _ => return None,
     })
 }
@@ -220,19 +205,15 @@ fn language(path: &str) -> Option<&'static str> {
 /// Whether a change to this file is a change to the program rather than to its prose.
 pub fn is_source(path: &str) -> bool {
     let name = name(path);
-    let begins = |word: &[u8]| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
-    let prose = matches!(
-        ending(name, &mut Default::default()),
-        Some(b"md" | b"mdx" | b"txt" | b"rst" | b"adoc" | b"log" | b"csv" | b"svg" | b"png")
-    );
-    !prose && !begins(b"license") && !begins(b"changelog")
+    let begins = |word: &str| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    let prose =
+        matches!(ending(name).as_deref(), Some("md" | "mdx" | "txt" | "rst" | "adoc" | "log" | "csv" | "svg" | "png"));
+    !prose && !begins("license") && !begins("changelog")
 }
 
 /// The last part of a path.
-fn name(path: &str) -> &[u8] {
-    let path = path.as_bytes();
-    let folder = memchr::memrchr2(b'/', b'\\', path);
-    folder.and_then(|at| path.get(at + 1..)).unwrap_or(path)
+fn name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //!
 //! "At the end" is a matter of order, which counts do not keep, so it is established here.
 
+use super::Fold;
 use super::calls::{OpenCall, Status};
 use super::value::{Cited, facts};
-use super::{Fold, Shared};
 use crate::sessions::{ApiError, Event, EventId, Events, Key, Kind, Outcome, Tool};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,7 @@ impl Fold for Ending {
         }
     }
 
-    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         let id = event.origin.id;
         if !event.origin.sidechain {
             self.comes_last(event);
@@ -182,7 +182,7 @@ impl Ending {
     fn stands_so(&self, wanted: fn(&Stands) -> bool) -> Cited {
         match self.stands {
             Stands::Unanswered(id) | Stands::Interrupted(id) | Stands::Answered(id) if wanted(&self.stands) => {
-                Cited(id.into())
+                Cited(vec![id])
             }
             _ => Cited::default(),
         }
@@ -196,9 +196,9 @@ impl Ending {
     }
 }
 
-/// Whether a text does not begin with blanks alone. Two ASCII characters, the first of them a sign, settle it for nearly all.
+/// Whether a text does not begin with blanks alone.
 fn says_something(text: Text<'_>) -> bool {
-    matches!(text.raw(), [b'!'..=b'[' | b']'..=b'~', ..=0x7f, ..]) || !text.beginning(64).is_blank()
+    !text.head(64).trim().is_empty()
 }
 
 #[cfg(test)]

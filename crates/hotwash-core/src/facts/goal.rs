@@ -1,13 +1,11 @@
 //! What a goal is judged by, beside words: whether anything was changed, planned first, tried over and over.
 
+use super::Fold;
 use super::calls::{OpenCall, Status};
 use super::value::{Cited, FactValue, Form, facts, store};
-use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
-use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::LazyLock;
 
 /// So many changes of one file may be tries at the same fix.
 pub(super) const TRIES: usize = 3;
@@ -87,7 +85,6 @@ pub struct Goal {
 impl Fold for Goal {
     type Facts = GoalFacts;
 
-    #[inline]
     fn called(&mut self, _: &Event<'_>, call: &OpenCall) {
         match call.tool {
             tool if tool.edits() => self.facts.edit_calls_tried += 1,
@@ -119,8 +116,7 @@ impl Fold for Goal {
         }
     }
 
-    #[inline]
-    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         if let Kind::Bang(_) = event.kind {
             self.may_change(event.origin.id);
         }
@@ -172,17 +168,13 @@ impl Goal {
 
 /// Whether output ends in a stack trace or an error message. A search that finds nothing fails without one.
 fn crashed(output: &str) -> bool {
-    static MARKS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
-        ["Traceback (most recent call last)", "panicked at", "Exception in thread", "goroutine "].map(Finder::new)
-    });
-    static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("Error: "));
-    let output = output.as_bytes();
-    MARKS.iter().any(|mark| mark.find(output).is_some())
-        || ERROR.find_iter(output).any(|at| {
-            // `TypeError: …`, `errors.Error: …` at the beginning of a line.
-            let named = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_');
-            output[..at].iter().rev().find(|byte| !named(byte)).is_none_or(|byte| *byte == b'\n')
-        })
+    const MARKS: [&str; 4] = ["Traceback (most recent call last)", "panicked at", "Exception in thread", "goroutine "];
+    // `TypeError: …`, `errors.Error: …` at the beginning of a line.
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_');
+    let error = |line: &str| {
+        line.match_indices("Error: ").any(|(at, _)| line.get(..at).is_some_and(|it| it.chars().all(named)))
+    };
+    MARKS.iter().any(|mark| output.contains(mark)) || output.split('\n').any(error)
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@
 //! "look at") yields to what is asked beside it. Of several sentences, one that wants work done outweighs one that
 //! wants to know.
 
-use super::phrases::{Found, Phrases, bare, before, behind, sentence_ends, turned_round, words_before};
+use super::phrases::{Found, Phrases, bare, before, behind, is_one_of, sentence_ends, turned_round, words_before};
 use super::speech::Speech;
-use crate::words::Heads;
 use std::sync::LazyLock;
 
 pub(super) const ASKS: &str = include_str!("../../data/phrases/asks.txt");
@@ -180,26 +179,28 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
     let mut complaint: Option<Reaction> = None;
     let (mut accepted, mut hands_off) = (None, false);
     let mut asked = Asked::default();
-    MEANINGS.find(words, |found| match found.meaning {
-        Meaning::Reaction(Reaction::Abandoned) if turned_round(words, found.start) => {}
-        Meaning::Reaction(Reaction::Accepted) => {
-            if short && accepted.is_none() && accepts(words, &found) {
-                accepted = Some(found.start);
+    for found in MEANINGS.find(words) {
+        match found.meaning {
+            Meaning::Reaction(Reaction::Abandoned) if turned_round(words, found.start) => {}
+            Meaning::Reaction(Reaction::Accepted) => {
+                if short && accepted.is_none() && accepts(words, &found) {
+                    accepted = Some(found.start);
+                }
             }
-        }
-        Meaning::Reaction(reaction) => {
-            if complaint.is_none_or(|known| weight(reaction) > weight(known)) {
-                complaint = Some(reaction);
+            Meaning::Reaction(reaction) => {
+                if complaint.is_none_or(|known| weight(reaction) > weight(known)) {
+                    complaint = Some(reaction);
+                }
             }
+            Meaning::Acknowledged => heard.acknowledged |= found.start == 0 && words.len() <= TERSE,
+            Meaning::GoAhead => heard.go_ahead |= words.len() <= BRIEF && !turned_round(words, found.start),
+            Meaning::Commit => heard.commit |= words.len() <= BRIEF && !turned_round(words, found.start),
+            Meaning::TestsLater => heard.tests_later = true,
+            Meaning::Limits => heard.limits = true,
+            Meaning::HandsOff => hands_off = true,
+            Meaning::Ask(ask, manner) => asked.hear(words, &Cue { ask, manner, start: found.start, end: found.end }),
         }
-        Meaning::Acknowledged => heard.acknowledged |= found.start == 0 && words.len() <= TERSE,
-        Meaning::GoAhead => heard.go_ahead |= words.len() <= BRIEF && !turned_round(words, found.start),
-        Meaning::Commit => heard.commit |= words.len() <= BRIEF && !turned_round(words, found.start),
-        Meaning::TestsLater => heard.tests_later = true,
-        Meaning::Limits => heard.limits = true,
-        Meaning::HandsOff => hands_off = true,
-        Meaning::Ask(ask, manner) => asked.hear(words, &Cue { ask, manner, start: found.start, end: found.end }),
-    });
+    }
     // The shortest way to say it.
     let trimmed = words.trim_end_matches(['.', '!']);
     heard.commit |= COMMITS.iter().any(|word| word.eq_ignore_ascii_case(trimmed));
@@ -229,18 +230,16 @@ fn weight(reaction: Reaction) -> u32 {
 
 /// Whether a word of acceptance is meant so: no wish ("would be great"), no "thanks, but".
 fn accepts(words: &str, found: &Found<Meaning>) -> bool {
-    static WISHES: Heads = Heads::of(&[
-        "would", "could", "might", "'d", "it'd", "that'd", "be", "wäre", "serait", "sería", "estaría", "seria",
-    ]);
-    static NOT: Heads = Heads::of(&["nicht", "kein", "keine", "not", "if", "wenn", "pas", "si", "to", "no", "não"]);
-    static BUT: Heads =
-        Heads::of(&["but", "however", "except", "although", "aber", "mais", "pero", "mas", "sauf", "salvo"]);
+    const WISHES: &[&str] =
+        &["would", "could", "might", "'d", "it'd", "that'd", "be", "wäre", "serait", "sería", "estaría", "seria"];
+    const NOT: &[&str] = &["nicht", "kein", "keine", "not", "if", "wenn", "pas", "si", "to", "no", "não"];
+    const BUT: &[&str] = &["but", "however", "except", "although", "aber", "mais", "pero", "mas", "sauf", "salvo"];
     let rest = words.get(found.end..).unwrap_or_default();
-    let but = rest.split_whitespace().any(|word| BUT.contain_word(bare(word)));
+    let but = rest.split_whitespace().any(|word| is_one_of(bare(word), BUT));
     let but = but || ["但", "不过", "でも", "しかし", "けど"].iter().any(|word| rest.contains(word));
     !but && !turned_round(words, found.start)
-        && !before(words, found.start, 2, &WISHES)
-        && !behind(words, found.end, 2, &NOT)
+        && !before(words, found.start, 2, WISHES)
+        && !behind(words, found.end, 2, NOT)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -337,41 +336,40 @@ fn asks_on(words: &str) -> Option<Ask> {
 }
 
 fn goes_on(words: &str, cue: &Cue) -> bool {
-    static AND: Heads = Heads::of(&["and", "then", "und", "dann", "et", "puis", "y", "luego", "e", "depois"]);
-    cue.ask != Ask::Question && before(words, cue.start, 1, &AND)
+    const AND: &[&str] = &["and", "then", "und", "dann", "et", "puis", "y", "luego", "e", "depois"];
+    cue.ask != Ask::Question && before(words, cue.start, 1, AND)
 }
 
 /// "What we create" tells; "can we create" asks.
 fn told(words: &str, at: usize) -> bool {
-    static PRONOUNS: Heads =
-        Heads::of(&["i", "you", "we", "they", "it", "he", "she", "i'll", "we'll", "they'll", "i've", "we've"]);
-    static MODALS: Heads =
-        Heads::of(&["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"]);
+    const PRONOUNS: &[&str] =
+        &["i", "you", "we", "they", "it", "he", "she", "i'll", "we'll", "they'll", "i've", "we've"];
+    const MODALS: &[&str] = &["can", "could", "should", "would", "will", "shall", "must", "may", "please", "want"];
     let mut before = words_before(words, at);
-    before.next().is_some_and(|word| PRONOUNS.contain_word(word))
-        && before.next().is_none_or(|word| !MODALS.contain_word(word))
+    before.next().is_some_and(|word| is_one_of(word, PRONOUNS))
+        && before.next().is_none_or(|word| !is_one_of(word, MODALS))
 }
 
 /// Whether a cue counts where it stands.
 fn stands(words: &str, cue: &Cue) -> bool {
     #[rustfmt::skip]
-    static ARTICLES: Heads = Heads::of(&[
+    const ARTICLES: &[&str] = &[
         "the", "a", "an", "this", "that", "these", "those", "my", "your", "our", "their", "its", "last", "any", "each",
         "every", "no", "first", "of", "new", "is", "was", "been", "by", "on", "in", "as", "per", "for", "with",
-    ]);
+    ];
     #[rustfmt::skip]
-    static FILLERS: Heads = Heads::of(&[
+    const FILLERS: &[&str] = &[
         "and", "but", "so", "ok", "okay", "hm", "hmm", "also", "now", "then", "well", "question", "q", "yes", "no", "oh",
         "ah", "hi", "hey", "hello", "please", "thanks", "", "und", "aber", "et", "mais", "y", "pero", "e", "mas",
-    ]);
-    static CONDITIONS: Heads =
-        Heads::of(&["if", "when", "don't", "not", "without", "never", "didn't", "did", "doesn't", "won't"]);
+    ];
+    const CONDITIONS: &[&str] =
+        &["if", "when", "don't", "not", "without", "never", "didn't", "did", "doesn't", "won't"];
     match cue.manner {
-        Manner::Lead => words_before(words, cue.start).all(|word| FILLERS.contain_word(word)),
+        Manner::Lead => words_before(words, cue.start).all(|word| is_one_of(word, FILLERS)),
         Manner::Verb => {
-            !before(words, cue.start, 1, &ARTICLES)
+            !before(words, cue.start, 1, ARTICLES)
                 && !told(words, cue.start)
-                && !before(words, cue.start, 3, &CONDITIONS)
+                && !before(words, cue.start, 3, CONDITIONS)
                 // A part of a name: `--add`, `run.sh`, "test-repo".
                 && !words.get(..cue.start).unwrap_or_default().ends_with(['-', '_', '.', '/', '`', '"', '<'])
                 && !words.get(cue.end..).unwrap_or_default().starts_with(['-', '_', '/', '`', '>', '='])

@@ -28,8 +28,6 @@ pub mod value;
 pub mod verification;
 
 pub use calls::{OpenCall, Status, Step};
-use claims::{Claim, LastWords};
-use heard::Heard;
 pub use signals::SignalFacts;
 pub use tokens::{Cost, Tokens};
 pub use transcript::{Identity, Words};
@@ -37,59 +35,36 @@ pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
 
 use crate::prices::Prices;
 use crate::rework::Fingerprint;
-use crate::sessions::{Event, EventId, Key, Outcome};
+use crate::sessions::{Event, Key, Outcome};
 use serde::{Deserialize, Serialize};
-use speech::Speech;
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Room for the facts of most sessions, as stored.
-const STORED_BYTES: usize = 2048;
-
-/// A group of facts being established. It has the methods for what it looks at, and of the rest it sees nothing: most
-/// events are no business of most groups, and to find that out each time costs more than what is done with the others.
+/// A group of facts being established. It has the methods for what it looks at, and of the rest it sees nothing.
 pub trait Fold {
     /// What comes out.
     type Facts;
     /// Looks at every event, before the method for its kind does.
-    #[inline]
     fn event(&mut self, _: &Event<'_>) {}
     /// Looks at an event that nothing was said or done by.
-    #[inline]
     fn noted(&mut self, _: &Event<'_>) {}
     /// A call is made.
-    #[inline]
     fn called(&mut self, _: &Event<'_>, _: &OpenCall) {}
     /// A call has ended. Without a call where the transcript holds none.
-    #[inline]
     fn ended(&mut self, _: &Event<'_>, _: Option<&OpenCall>, _: &Outcome<'_>, _: Status) {}
     /// Something else was said or done.
-    #[inline]
-    fn said<'e>(&mut self, _: &Event<'e>, _: &Shared<'e>) {}
+    fn said(&mut self, _: &Event<'_>) {}
     /// The facts so far. They are handed over, not copied: nothing can be added to them afterwards.
     fn finish(&mut self) -> Self::Facts;
 }
 
-/// What is worked out of an event once, for all ledgers that look at it.
-#[derive(Debug, Default)]
-pub struct Shared<'e> {
-    /// What a prompt says.
-    heard: OnceCell<(Speech<'e>, Heard)>,
-    /// What the closing words of the turn that a prompt ends claim, with their event.
-    claimed: OnceCell<(EventId, Option<Claim>)>,
-}
-
-/// What a fold comes to: tokens need the price table, and what was checked needs the last words.
+/// What a fold comes to: tokens need the price table.
 macro_rules! finished {
-    (tokens, $ledger:ident, $prices:ident, $last:ident) => {
+    (tokens, $ledger:ident, $prices:ident) => {
         $ledger.tokens.priced($prices)
     };
-    (verification, $ledger:ident, $prices:ident, $last:ident) => {
-        $ledger.verification.closed($last)
-    };
-    ($name:ident, $ledger:ident, $prices:ident, $last:ident) => {
+    ($name:ident, $ledger:ident, $prices:ident) => {
         $ledger.$name.finish()
     };
 }
@@ -113,7 +88,7 @@ macro_rules! groups {
 
             /// As the store keeps them: JSON, group by group, without what was not seen.
             pub fn stored(&self) -> String {
-                let mut out = Vec::with_capacity(STORED_BYTES);
+                let mut out = Vec::new();
                 self.write_stored(&mut out);
                 String::from_utf8(out).unwrap_or_default()
             }
@@ -131,31 +106,25 @@ macro_rules! groups {
             }
         }
 
-        // What is done by each kind of step stands together, and once for all ledgers, so that it stays in the processor's
-        // cache of instructions.
         impl Folds {
-            #[inline(never)]
             fn noted(&mut self, event: &Event<'_>) {
                 $(self.$name.event(event); self.$name.noted(event);)*
             }
 
-            #[inline(never)]
             fn called(&mut self, event: &Event<'_>, call: &OpenCall) {
                 $(self.$name.event(event); self.$name.called(event, call);)*
             }
 
-            #[inline(never)]
             fn ended(&mut self, event: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
                 $(self.$name.event(event); self.$name.ended(event, call, outcome, status);)*
             }
 
-            #[inline(never)]
-            fn said<'e>(&mut self, event: &Event<'e>, shared: &Shared<'e>) {
-                $(self.$name.event(event); self.$name.said(event, shared);)*
+            fn said(&mut self, event: &Event<'_>) {
+                $(self.$name.event(event); self.$name.said(event);)*
             }
 
-            fn finish(&mut self, prices: &Prices, last: &LastWords<'_>) -> Facts {
-                Facts { $($name: finished!($name, self, prices, last),)* }
+            fn finish(&mut self, prices: &Prices) -> Facts {
+                Facts { $($name: finished!($name, self, prices),)* }
             }
         }
     };
@@ -227,11 +196,11 @@ pub struct Ledger {
 
 impl Ledger {
     /// Looks at the next event and its part in the story of a call.
-    pub(crate) fn step<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
+    pub(crate) fn step(&mut self, event: &Event<'_>, step: &Step<'_>) {
         match *step {
             Step::Called(call) => self.folds.called(event, call),
             Step::Ended { call, outcome, status } => self.folds.ended(event, call, outcome, status),
-            Step::Aside => self.folds.said(event, shared),
+            Step::Aside => self.folds.said(event),
         }
     }
 
@@ -242,22 +211,13 @@ impl Ledger {
 
     /// Says that nothing more will come. What only a next event would be held against is let go, and no fact changes.
     pub fn end(&mut self) {
-        self.folds.parallel.end();
-        self.folds.verification.end();
+        self.folds.parallel.forget();
     }
 
     /// The facts so far. The ledger is copied for it, because more may come.
     pub fn finish(&self, prices: &Prices) -> Facts {
-        self.clone().hand_over(prices, self.last_answer().as_deref())
-    }
-
-    /// [`Ledger::finish`] for a ledger that nothing is added to afterwards, where the last answer is at hand: the facts are
-    /// handed over, not copied. What else it tells stays, but for the last answer.
-    pub fn hand_over(&mut self, prices: &Prices, last_answer: Option<&str>) -> Facts {
-        let recorded = self.folds.transcript.take_last_recorded();
-        let last = LastWords::new(recorded.as_ref(), last_answer.unwrap_or_default());
-        let mut facts = self.folds.finish(prices, &last);
-        settle::settle(&mut facts, &last);
+        let mut facts = self.folds.clone().finish(prices);
+        settle::settle(&mut facts, &self.last_answer().unwrap_or_default());
         if !facts.knows("cost_usd") {
             facts.tokens.cost_usd.lose();
         }
@@ -278,11 +238,6 @@ impl Ledger {
     /// What needs words; raw, for redaction.
     pub fn words(&self) -> &Words {
         self.folds.transcript.words()
-    }
-
-    /// The same, handed over.
-    pub fn take_words(&mut self) -> Words {
-        self.folds.transcript.take_words()
     }
 
     /// The agent's last words; raw, for redaction.

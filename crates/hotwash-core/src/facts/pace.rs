@@ -39,7 +39,6 @@ pub struct Pace {
 impl Fold for Pace {
     type Facts = PaceFacts;
 
-    #[inline]
     fn event(&mut self, event: &Event<'_>) {
         let Some(at) = event.origin.at else {
             return;

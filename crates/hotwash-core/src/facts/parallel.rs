@@ -1,8 +1,8 @@
 //! Calls made at once, and calls that could have been.
 
+use super::Fold;
 use super::calls::{OpenCall, Status};
 use super::value::{Cited, Ratio, facts, ratio};
-use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Key, Kind, Outcome};
 use crate::text::Body;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,6 @@ impl Fold for Parallel {
         self.look(call);
     }
 
-    #[inline]
     fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) {
         if let Some(call) = call
             && let Some(look) = self.now.take_if(|look| look.key == Some(call.key))
@@ -80,8 +79,7 @@ impl Fold for Parallel {
     }
 
     /// A prompt begins something new; what was looked at before has no bearing on it.
-    #[inline]
-    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         if matches!(event.kind, Kind::Prompt(_) | Kind::PlanApproval(_)) {
             self.forget();
         }
@@ -96,11 +94,6 @@ impl Fold for Parallel {
 }
 
 impl Parallel {
-    /// Lets go of what only a next call would be compared with.
-    pub(super) fn end(&mut self) {
-        self.forget();
-    }
-
     /// Counts a call with those of its message.
     fn follow(&mut self, call: &OpenCall) {
         if self.message == Some(call.message) {
@@ -131,7 +124,7 @@ impl Parallel {
     }
 
     /// Lets go of the calls that others would be compared with.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         (self.last, self.now) = (None, None);
     }
 

@@ -2,7 +2,7 @@
 
 use super::calls::KeyMap;
 use super::value::{Cited, facts};
-use super::{Fold, Shared, text_hash};
+use super::{Fold, text_hash};
 use crate::sessions::{Compaction, Event, EventId, Kind, PromptVia};
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ pub struct Prompts {
 impl Fold for Prompts {
     type Facts = PromptFacts;
 
-    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         let id = event.origin.id;
         let facts = &mut self.facts;
         match &event.kind {

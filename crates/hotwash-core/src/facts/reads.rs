@@ -1,8 +1,8 @@
 //! Files read, and read again.
 
+use super::Fold;
 use super::calls::{KeyMap, OpenCall, Status};
 use super::value::{Cited, Ratio, facts, ratio};
-use super::{Fold, Shared};
 use crate::sessions::{Event, Kind, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 
@@ -68,8 +68,7 @@ struct File {
 impl Fold for Reads {
     type Facts = ReadFacts;
 
-    #[inline]
-    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         if let Kind::Compaction(_) = event.kind {
             self.clock += 1;
             self.compacted = self.clock;

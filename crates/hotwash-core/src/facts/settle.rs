@@ -1,7 +1,7 @@
 //! Facts that follow from other facts, once all of them are known: which signals of failure still stand at the end, and
 //! what the last words say.
 
-use super::claims::LastWords;
+use super::claims::closing;
 use super::goal::TRIES;
 use super::signals::LAST_TURNS;
 use super::transcript::WORDS_KEPT;
@@ -13,9 +13,9 @@ use crate::sessions::EventId;
 /// Stands for a model whose tokens were not recorded.
 const NOT_RECORDED: &str = "not recorded";
 
-/// Completes the facts.
-pub(super) fn settle(facts: &mut Facts, last: &LastWords<'_>) {
-    read_last_words(facts, last);
+/// Completes the facts, with the last words of the session.
+pub(super) fn settle(facts: &mut Facts, last_words: &str) {
+    read_last_words(facts, last_words);
     let from = last_turns(facts);
     facts.signals.unresolved_error_signals = unresolved_errors(facts, from);
     facts.signals.iteration_loop = iteration_loop(facts, from);
@@ -26,17 +26,17 @@ pub(super) fn settle(facts: &mut Facts, last: &LastWords<'_>) {
     }
 }
 
-fn read_last_words(facts: &mut Facts, last: &LastWords<'_>) {
+fn read_last_words(facts: &mut Facts, words: &str) {
     let ending = &mut facts.ending;
     if ending.last_answer.is_empty() {
         return;
     }
-    let said = last.said();
+    let said = closing(words);
     ending.closing_claim = said.claim.map(|(_, phrase)| phrase.to_owned());
     ending.closing_excuse = said.excuse.map(str::to_owned);
     ending.closing_admission = said.admission.map(str::to_owned);
     // Cut words are a little shorter than the limit.
-    ending.closing_cut = last.words().len() + 100 > WORDS_KEPT;
+    ending.closing_cut = words.len() + 100 > WORDS_KEPT;
     ending.ended_on_question |= said.asks && !ending.closing_cut;
 }
 

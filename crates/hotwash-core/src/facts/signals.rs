@@ -4,15 +4,14 @@
 //! signals still stand at the end shows when the runs are known: `settle.rs` drops those that were
 //! resolved.
 
+use super::Fold;
 use super::calls::{OpenCall, Status};
 use super::heard::{Ask, Heard, Reaction, heard};
-use super::speech::{Speech, speech, split_words};
+use super::phrases::is_one_of;
+use super::speech::{Speech, speech};
 use super::value::{Cited, facts};
-use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
-use crate::words::{HEAD, each_run, head, head_len};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 use std::sync::LazyLock;
 use whatlang::Detector;
 
@@ -184,12 +183,10 @@ struct Complaint {
 impl Fold for Signals {
     type Facts = SignalFacts;
 
-    #[inline]
     fn called(&mut self, _: &Event<'_>, call: &OpenCall) {
         self.worked |= call.tool == Tool::Subagent;
     }
 
-    #[inline]
     fn ended(&mut self, _: &Event<'_>, call: Option<&OpenCall>, _: &Outcome<'_>, status: Status) {
         let Some(call) = call.filter(|_| status == Status::Ok) else { return };
         let edits = call.tool.edits();
@@ -200,22 +197,17 @@ impl Fold for Signals {
         }
     }
 
-    fn said<'e>(&mut self, event: &Event<'e>, shared: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         let id = event.origin.id;
         match &event.kind {
             Kind::Prompt(prompt) => {
                 self.turn += 1;
-                let (speech, heard) = shared.heard.get_or_init(|| {
-                    let speech = speech(prompt.words);
-                    let heard = heard(&speech);
-                    (speech, heard)
-                });
-                self.heard(id, speech, *heard, prompt.images > 0);
+                let speech = speech(prompt.words);
+                self.heard(id, &speech, heard(&speech), prompt.images > 0);
                 if self.words.len() < LANGUAGE_BYTES {
                     let words = prompt.words;
                     let end = (0..=words.len().min(LANGUAGE_SAMPLE)).rev().find(|end| words.is_char_boundary(*end));
                     let sample = words.get(..end.unwrap_or_default()).unwrap_or_default();
-                    self.words.reserve(sample.len() + 1);
                     self.words.push_str(sample);
                     self.words.push('\n');
                 }
@@ -266,7 +258,7 @@ impl Signals {
                 fact.push(id);
             }
         };
-        let names_a_place = memchr::memchr3(b'/', b'`', b'@', speech.words.as_bytes()).is_some();
+        let names_a_place = speech.words.contains(['/', '`', '@']);
         mark(commit, &mut facts.commit_requests);
         mark(go_ahead, &mut facts.go_aheads);
         mark(acknowledged, &mut facts.acknowledgements);
@@ -354,12 +346,8 @@ fn by_command(name: &str) -> Option<Ask> {
 
 /// The language of some words. Code and paths between them are left out; too few words tell nothing.
 fn language(words: &str) -> Option<String> {
-    let prose = || split_words(words).filter(|word| !is_code(word));
-    let mut missing = ENOUGH_BYTES;
-    if !prose().any(|word| {
-        missing = missing.saturating_sub(word.len());
-        missing == 0
-    }) {
+    let prose = || words.split_whitespace().filter(|word| !is_code(word));
+    if prose().map(str::len).sum::<usize>() < ENOUGH_BYTES {
         return None;
     }
     // Telling languages apart in earnest costs more than reading the rest of the transcript, and in most prompts a few
@@ -379,20 +367,7 @@ fn language(words: &str) -> Option<String> {
 }
 
 fn is_code(word: &str) -> bool {
-    /// 1 for the signs of code and paths, 2 for a colon, of which it takes two.
-    static SIGNS: [u8; 256] = {
-        let mut signs = [0; 256];
-        let code = b"/_`={<(\\@";
-        let mut at = 0;
-        while at < code.len() {
-            signs[code[at] as usize] = 1;
-            at += 1;
-        }
-        signs[b':' as usize] = 2;
-        signs
-    };
-    let signs = word.bytes().fold(0, |signs, byte| signs | SIGNS[usize::from(byte)]);
-    signs & 1 != 0 || signs & 2 != 0 && word.contains("::")
+    word.contains(['/', '_', '`', '=', '{', '<', '(', '\\', '@']) || word.contains("::")
 }
 
 /// Languages that people are known to talk to agents in. Each further one makes every other less certain.
@@ -416,134 +391,23 @@ const SMALL_WORDS: &[(&str, &[&str])] = &[
 
 /// The language with the most small words that are no code: at least two, and more than any other has.
 fn by_small_words(words: &str) -> Option<&'static str> {
-    let known = |small: u64| {
-        let (word, counts) = SMALL[place(small)];
-        if word == small { counts } else { 0 }
-    };
-    let mut hits = 0;
-    let is_blank = |at: usize| matches!(words.as_bytes().get(at), None | Some(b' ' | b'\n'));
-    let mut seen = 0;
-    each_run(words.as_bytes(), |run| {
-        if run.start < seen {
-            return;
+    let mut hits = [0; SMALL_WORDS.len()];
+    for word in words.split_whitespace().filter(|word| !is_code(word)) {
+        let word = word.trim_matches(|c: char| !c.is_ascii_alphabetic());
+        for (hits, (_, small)) in hits.iter_mut().zip(SMALL_WORDS) {
+            *hits += u32::from(is_one_of(word, small));
         }
-        if run.ascii && is_letters(run.head) {
-            // Most are letters alone, and no small word. The others mostly stand alone, and are no code then.
-            let known = known(run.head);
-            let alone = is_blank(run.start.wrapping_sub(1)) & is_blank(run.start + head_len(run.head));
-            if alone || known == 0 {
-                hits += known;
-                return;
-            }
-        }
-        let mut at = run.start;
-        loop {
-            let place = word_at(words, at);
-            seen = place.end;
-            let word = words.get(place).unwrap_or_default();
-            let known = small(word).map_or(0, known);
-            if known != 0 && !is_code(word) {
-                hits += known;
-            }
-            // White space beyond ASCII ends a word, but no run.
-            match words.get(seen..).and_then(|rest| rest.chars().next()) {
-                Some(space) if !space.is_ascii() => at = seen + space.len_utf8(),
-                _ => break,
-            }
-        }
-    });
-    let hits = |language: usize| hits >> (COUNT_BITS * language) & ((1 << COUNT_BITS) - 1);
-    let most = (0..SMALL_WORDS.len()).map(hits).max()?;
-    let mut best = (0..).zip(SMALL_WORDS).filter(|(at, _)| hits(*at) == most).map(|(_, (language, _))| *language);
-    best.next().filter(|_| most >= 2 && best.next().is_none())
-}
-
-/// How many bits count the small words of a language: they are counted for all languages in one number.
-const COUNT_BITS: usize = 9;
-// A small word has two letters, and something before it.
-const _: () = assert!((LANGUAGE_BYTES + LANGUAGE_SAMPLE) / 3 < 1 << COUNT_BITS);
-const _: () = assert!(SMALL_WORDS.len() * COUNT_BITS <= 64);
-
-/// Several times as many as there are small words.
-const PLACES: usize = 512;
-
-/// Each small word at its place, and one for each language that has it.
-static SMALL: [(u64, u64); PLACES] = {
-    let mut small = [(0, 0); PLACES];
-    let mut language = 0;
-    while language < SMALL_WORDS.len() {
-        let words = SMALL_WORDS[language].1;
-        let mut at = 0;
-        while at < words.len() {
-            let word = head(words[at].as_bytes());
-            let slot = &mut small[place(word)];
-            assert!(slot.1 == 0 || slot.0 == word, "each small word has a place of its own");
-            slot.0 = word;
-            slot.1 += 1 << (COUNT_BITS * language);
-            at += 1;
-        }
-        language += 1;
     }
-    small
-};
-
-/// Where a word stands, if it is a small one. The factor was looked for until no two of them had the same place.
-#[inline]
-const fn place(word: u64) -> usize {
-    (word.wrapping_mul(0xD2BD_E50F_FD36_7FAB) >> 55) as usize % PLACES
-}
-
-/// Whether the beginning of an ASCII word is letters.
-#[inline]
-fn is_letters(head: u64) -> bool {
-    // Digits have this bit as well, but not the next one.
-    const OF_BOTH: u64 = u64::from_le_bytes([0x20; HEAD]);
-    (head & OF_BOTH) << 1 & !head == 0
-}
-
-/// The place of the word between white space that a letter or digit stands in.
-fn word_at(words: &str, at: usize) -> Range<usize> {
-    let (before, behind) = words.split_at_checked(at).unwrap_or((words, ""));
-    let inside = before.trim_end_matches(|c: char| !c.is_whitespace());
-    inside.len()..at + behind.find(char::is_whitespace).unwrap_or(behind.len())
-}
-
-/// A word of a few letters in lower case, without the signs around it, as a number.
-fn small(word: &str) -> Option<u64> {
-    let letter = |byte: &u8| byte.is_ascii_alphabetic();
-    let bytes = word.as_bytes();
-    let word = &bytes[bytes.iter().position(letter)?..=bytes.iter().rposition(letter)?];
-    (word.len() < HEAD && word.iter().all(letter)).then(|| head(word))
+    let most = hits.into_iter().max().filter(|most| *most >= 2)?;
+    let mut best = hits.iter().zip(SMALL_WORDS).filter(|(hits, _)| **hits == most);
+    let (_, (language, _)) = best.next()?;
+    best.next().is_none().then_some(language)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::facts::testing::facts_of;
-    use proptest::prelude::*;
-
-    /// [`by_small_words`] as it reads.
-    fn by_each_word(words: &str) -> Option<&'static str> {
-        let mut hits = [0; SMALL_WORDS.len()];
-        for word in words.split_whitespace().filter(|word| !is_code(word)) {
-            let word = word.trim_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
-            for (hits, (_, small)) in hits.iter_mut().zip(SMALL_WORDS) {
-                *hits += u32::from(small.contains(&&*word));
-            }
-        }
-        let most = *hits.iter().max()?;
-        let best: Vec<usize> = (0..hits.len()).filter(|language| hits[*language] == most).collect();
-        (most >= 2 && best.len() == 1).then(|| SMALL_WORDS[best[0]].0)
-    }
-
-    proptest! {
-        #[test]
-        fn small_words_are_found_wherever_they_stand(
-            words in "((The|the|and|der|Und|les|para|should|12|x)[-.,:(é2”\u{a0}\u{3000} \n]{1,3}){0,14}"
-        ) {
-            prop_assert_eq!(by_small_words(&words), by_each_word(&words));
-        }
-    }
 
     #[test]
     fn a_complaint_counts_only_near_the_end() {

@@ -4,11 +4,8 @@
 //! paste is taken out, at the beginning and at the end, where people say what they want. That something was pasted is
 //! kept: it is context, and a pasted error is a report.
 
-use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
-use std::sync::LazyLock;
-use wide::u8x16;
 
 /// How much of a prompt's beginning is looked at, and how much of its end.
 const HEAD_BYTES: usize = 900;
@@ -38,7 +35,7 @@ pub fn speech(prompt: &str) -> Speech<'_> {
     }
     let (head, tail) = ends(prompt);
     let mut speech = Speech::default();
-    let mut words = String::with_capacity(head.len() + tail.len() + 1);
+    let mut words = String::new();
     for part in [head, tail] {
         let _: ControlFlow<()> = own_words(part, &mut speech, &mut |line| {
             words.push_str(line);
@@ -48,11 +45,7 @@ pub fn speech(prompt: &str) -> Speech<'_> {
     }
     // Nothing stands before the first line, which was trimmed.
     words.truncate(words.trim_end().len());
-    let changed = match plain(&words) {
-        Cow::Owned(changed) => Some(changed),
-        Cow::Borrowed(_) => None,
-    };
-    speech.words = Cow::Owned(changed.unwrap_or(words));
+    speech.words = Cow::Owned(plain(&words).into_owned());
     speech
 }
 
@@ -197,10 +190,7 @@ fn is_drawn(line: &str) -> bool {
 
 /// `Error: …`, `error[E0308]: …`, `ERROR …`: what a program prints, not how a person begins a sentence.
 fn is_error_line(line: &str) -> bool {
-    line.starts_with(['E', 'e'])
-        && ["Error: ", "error: ", "error[", "ERROR ", "ERROR: ", "Exception in "]
-            .iter()
-            .any(|mark| line.starts_with(mark))
+    ["Error: ", "error: ", "error[", "ERROR ", "ERROR: ", "Exception in "].iter().any(|mark| line.starts_with(mark))
 }
 
 /// `[lint] …`, `[INFO] …`: what a task or a log is told by.
@@ -235,14 +225,9 @@ fn reads_like_words(line: &str) -> bool {
         return false;
     }
     let line = line.trim();
-    let look = line.as_bytes().get(..LOOK_CHARS).unwrap_or(line.as_bytes());
-    let kinds: u32 = if look.is_ascii() {
-        look.iter().map(|byte| KINDS[usize::from(byte % 128)]).sum()
-    } else {
-        let kind = |c: char| KINDS.get(c as usize).copied().unwrap_or_else(|| u32::from(c.is_alphabetic()) * LETTER);
-        line.chars().take(LOOK_CHARS).map(kind).sum()
-    };
-    let (letters, signs) = (kinds % SIGN, kinds / SIGN);
+    let look = line.chars().take(LOOK_CHARS);
+    let letters = look.clone().filter(|c| c.is_alphabetic() || *c == ' ').count();
+    let signs = look.filter(|c| SIGNS.contains(*c)).count();
     signs <= 1 || signs * 8 <= letters
 }
 
@@ -252,118 +237,24 @@ const LOOK_CHARS: usize = 160;
 /// Signs that code is full of.
 const SIGNS: &str = "{}()=;<>[]|\\/_:\"";
 
-/// How letters and signs count: both are added up in one number.
-const LETTER: u32 = 1;
-const SIGN: u32 = 1 << 16;
-
-/// Whether an ASCII character is a letter or a space, or one of those signs.
-static KINDS: [u32; 128] = {
-    let mut kinds = [0; 128];
-    let mut byte = 0;
-    while byte < kinds.len() {
-        if (byte as u8).is_ascii_alphabetic() || byte as u8 == b' ' {
-            kinds[byte] = LETTER;
-        }
-        byte += 1;
-    }
-    let mut at = 0;
-    while at < SIGNS.len() {
-        kinds[SIGNS.as_bytes()[at] as usize] = SIGN;
-        at += 1;
-    }
-    kinds
-};
-
 /// Notes a line of a paste that says that something failed.
 fn note_error(line: &str, speech: &mut Speech<'_>) {
-    static MARKS: LazyLock<[Finder<'static>; 8]> = LazyLock::new(|| {
-        ["Traceback (most recent", "panicked at", "--- FAIL", "FAILED", "Error: ", "error: ", "panic: ", "Exception"]
-            .map(Finder::new)
-    });
-    if speech.pasted_error {
-        return;
-    }
-    speech.pasted_error = is_error_line(line) || MARKS.iter().any(|mark| mark.find(line.as_bytes()).is_some());
-}
-
-/// The words between white space: [`str::split_whitespace`] for texts that are ASCII for the most part.
-pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
-    let bytes = text.as_bytes();
-    let beyond = move |at: usize| text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        // Most words have one space before them.
-        while let Some(&byte) = bytes.get(at) {
-            match byte {
-                b'\t'..=b'\r' | b' ' => at += 1,
-                0x80.. if beyond(at).is_whitespace() => at += beyond(at).len_utf8(),
-                _ => break,
-            }
-        }
-        let from = at;
-        loop {
-            at = word_end(bytes, at);
-            // Characters beyond ASCII mostly stand together.
-            let others = text.get(at..).unwrap_or_default().chars();
-            let length: usize = others.take_while(|c| !c.is_ascii() && !c.is_whitespace()).map(char::len_utf8).sum();
-            if length == 0 {
-                break;
-            }
-            at += length;
-        }
-        text.get(from..at).filter(|word| !word.is_empty())
-    })
-}
-
-/// Where the first white space or byte beyond ASCII stands from a place on, looked for sixteen bytes at a time.
-fn word_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        let block = u8x16::new(*block);
-        let above = block - u8x16::splat(b'\t');
-        let blank = above.min(u8x16::splat(b'\r' - b'\t')).simd_eq(above) | block.simd_eq(u8x16::splat(b' '));
-        // What is beyond ASCII has the bit that marks a place already.
-        let ends = (blank | block).to_bitmask();
-        if ends != 0 {
-            return at + ends.trailing_zeros() as usize;
-        }
-        at += 16;
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    let end = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ' | 0x80..);
-    at + rest.iter().position(end).unwrap_or(rest.len())
+    const MARKS: [&str; 8] =
+        ["Traceback (most recent", "panicked at", "--- FAIL", "FAILED", "Error: ", "error: ", "panic: ", "Exception"];
+    speech.pasted_error |= is_error_line(line) || MARKS.iter().any(|mark| line.contains(mark));
 }
 
 /// Words with plain apostrophes, and in lower case where that takes more than ASCII.
 pub(super) fn plain(words: &str) -> Cow<'_, str> {
-    // What is not ASCII is mostly a dash, a tick or a script without cases.
-    let mut rest = words;
-    while let Some(at) = beyond_ascii(rest.as_bytes()) {
-        let mut characters = rest.get(at..).unwrap_or_default().chars();
-        if characters.next().is_some_and(|c| c == '’' || c.is_uppercase()) {
-            return Cow::Owned(words.to_lowercase().replace('’', "'"));
-        }
-        rest = characters.as_str();
+    if words.chars().any(|c| c == '’' || !c.is_ascii() && c.is_uppercase()) {
+        return Cow::Owned(words.to_lowercase().replace('’', "'"));
     }
     Cow::Borrowed(words)
-}
-
-/// Where the first byte beyond ASCII is, looked for sixteen bytes at a time.
-fn beyond_ascii(bytes: &[u8]) -> Option<usize> {
-    let (blocks, last) = bytes.as_chunks();
-    for (n, block) in blocks.iter().enumerate() {
-        let highs = u8x16::new(*block).to_bitmask();
-        if highs != 0 {
-            return Some(n * 16 + highs.trailing_zeros() as usize);
-        }
-    }
-    let at = last.iter().position(|byte| !byte.is_ascii())?;
-    Some(bytes.len() - last.len() + at)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn words(prompt: &str) -> String {
         speech(prompt).words.into_owned()
@@ -429,19 +320,5 @@ mod tests {
     #[test]
     fn numbered_steps_are_counted() {
         assert_eq!(speech("do:\n1. this\n2. that\n3) those").steps, 3);
-    }
-
-    #[test]
-    fn words_are_split_as_the_language_does_it() {
-        for text in ["", " ", "a", " a  b\t\n c ", "a\u{b}b\u{1c}c", "é\u{a0}è\u{3000}中 文\u{2009}", "\u{85}x"] {
-            assert!(split_words(text).eq(text.split_whitespace()), "{text:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_words_are_split_as_the_language_does_it(text in "([a-z]{0,20}[ \t\n\u{b}\u{1c}\u{85}\u{a0}\u{3000}é中😀]{0,2}){0,12}") {
-            prop_assert!(split_words(&text).eq(text.split_whitespace()));
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! Messages, tokens and what they cost.
 
+use super::Fold;
 use super::calls::KeyMap;
 use super::value::{Cited, FactValue, Form, facts, store};
-use super::{Fold, Shared};
-use crate::prices::{Picodollars, Prices, PricesOf};
+use crate::prices::{Picodollars, Prices};
 use crate::sessions::{ApiError, Event, Events, Key, Kind, Message, Usage};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
@@ -168,27 +168,23 @@ pub struct TokenFold {
     gave_up: Events,
 }
 
-/// Messages with their models and tokens, as last reported. Most are told again right away, on their next line.
+/// Messages with their models and tokens, as last reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Messages {
     list: Vec<(Key, u16, Usage)>,
     /// Where each stands in the list.
     places: KeyMap<Key, u32>,
-    /// The one that was told last.
-    last: u32,
 }
 
 impl Messages {
     fn tell(&mut self, key: Key, model: u16, usage: &Usage) {
-        if self.list.get(self.last as usize).is_none_or(|(last, ..)| *last != key) {
-            let next = self.list.len() as u32;
-            self.last = *self.places.entry(key).or_insert(next);
-            if self.last == next {
-                return self.list.push((key, model, *usage));
-            }
+        let next = self.list.len() as u32;
+        let place = *self.places.entry(key).or_insert(next);
+        if place == next {
+            self.list.push((key, model, *usage));
+        } else {
+            self.list[place as usize] = (key, model, *usage);
         }
-        let (_, known, tokens) = &mut self.list[self.last as usize];
-        (*known, *tokens) = (model, *usage);
     }
 }
 
@@ -198,7 +194,6 @@ const SYNTHETIC: &str = "<synthetic>";
 impl Fold for TokenFold {
     type Facts = TokenFacts;
 
-    #[inline]
     fn noted(&mut self, event: &Event<'_>) {
         match &event.kind {
             Kind::Message(message) => self.message(message, event.origin.sidechain),
@@ -207,8 +202,7 @@ impl Fold for TokenFold {
         }
     }
 
-    #[inline]
-    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         match &event.kind {
             Kind::ApiError(ApiError::Retry) => self.retried.push(event.origin.id),
             Kind::ApiError(ApiError::Final(_)) => self.gave_up.push(event.origin.id),
@@ -256,9 +250,6 @@ impl TokenFold {
 
     /// The number of a model, unless the client wrote the message itself.
     fn model(&mut self, name: Text<'_>) -> Option<u16> {
-        if let Some(at) = self.models.iter().position(|known| known.as_bytes() == name.raw()) {
-            return Some(at as u16);
-        }
         let name = name.to_str();
         if name == SYNTHETIC {
             return None;
@@ -273,23 +264,18 @@ impl TokenFold {
     /// The facts with their cost.
     pub fn priced(&mut self, prices: &Prices) -> TokenFacts {
         let mut facts = self.finish();
-        facts.cost_usd = self.cost(&self.lists(prices), &self.messages);
+        facts.cost_usd = self.cost(prices, &self.messages);
         facts.unpriced_models.clone_from(&facts.cost_usd.unpriced);
         facts
     }
 
-    /// What each model costs.
-    fn lists<'p>(&self, prices: &'p Prices) -> Vec<PricesOf<'p>> {
-        self.models.iter().map(|model| prices.of(model)).collect()
-    }
-
-    fn cost(&self, lists: &[PricesOf<'_>], messages: &Messages) -> Cost {
+    fn cost(&self, prices: &Prices, messages: &Messages) -> Cost {
         let mut cost = Cost::default();
         for (_, model, usage) in &messages.list {
-            let at = usize::from(*model);
-            match lists[at].cost(usage) {
+            let model = &self.models[usize::from(*model)];
+            match prices.cost(model, usage) {
                 Some(price) => cost.known = cost.known.plus(price),
-                None => cost.add(&Cost { unpriced: vec![self.models[at].to_string()], ..Cost::default() }),
+                None => cost.add(&Cost { unpriced: vec![model.to_string()], ..Cost::default() }),
             }
         }
         cost
@@ -297,10 +283,6 @@ impl TokenFold {
 
     /// Tokens and cost of the subagents that progress records show, by subagent, for those without a transcript.
     pub fn subagents(&self, prices: &Prices) -> BTreeMap<String, (Tokens, Cost)> {
-        if self.subagents.is_empty() {
-            return BTreeMap::new();
-        }
-        let lists = self.lists(prices);
         self.subagents
             .iter()
             .map(|(agent, messages)| {
@@ -308,7 +290,7 @@ impl TokenFold {
                 for (.., usage) in &messages.list {
                     tokens.add(&usage.into());
                 }
-                (agent.clone(), (tokens, self.cost(&lists, messages)))
+                (agent.clone(), (tokens, self.cost(prices, messages)))
             })
             .collect()
     }

@@ -1,11 +1,10 @@
 //! The transcript itself: who recorded it, where and when, and the words that name it.
 
+use super::Fold;
 use super::value::facts;
-use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Key, Kind, Origin, Timestamp};
-use crate::text::{Recorded, Text};
+use crate::text::Text;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 /// How much of a prompt or an answer is kept, in bytes.
 pub(super) const WORDS_KEPT: usize = 2000;
@@ -82,13 +81,12 @@ pub struct Transcript {
     prompts: Vec<Key>,
     titled_by_person: bool,
     words: Words,
-    last_answer: Option<Recorded>,
+    last_answer: Option<String>,
 }
 
 impl Fold for Transcript {
     type Facts = TranscriptFacts;
 
-    #[inline]
     fn event(&mut self, event: &Event<'_>) {
         let origin = event.origin;
         // Two records glued on one line share the line, not the id.
@@ -98,14 +96,13 @@ impl Fold for Transcript {
         }
     }
 
-    #[inline]
     fn noted(&mut self, event: &Event<'_>) {
         if !matches!(event.kind, Kind::Message(_) | Kind::SubagentMessage(_) | Kind::Activity) {
             self.named(event);
         }
     }
 
-    fn said<'e>(&mut self, event: &Event<'e>, _: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         let origin = event.origin;
         match &event.kind {
             Kind::Prompt(prompt) => {
@@ -122,10 +119,9 @@ impl Fold for Transcript {
                 self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)).to_owned());
             }
             Kind::Says(text) if !origin.sidechain => {
-                // Each answer may be the last: the same room is written again and again.
-                let words = text.beginning(WORDS_KEPT);
-                if !words.is_blank() {
-                    self.last_answer.get_or_insert_default().set(words);
+                let words = text.head(WORDS_KEPT);
+                if !words.trim().is_empty() {
+                    self.last_answer = Some(words.trim().to_owned());
                 }
             }
             _ => {}
@@ -141,7 +137,6 @@ impl Fold for Transcript {
 
 impl Transcript {
     /// What all events of a record share.
-    #[inline]
     fn envelope(&mut self, origin: &Origin<'_>) {
         if self.first_record.is_none() {
             self.first_record = origin.key;
@@ -219,24 +214,9 @@ impl Transcript {
         &self.words
     }
 
-    /// The same, handed over.
-    pub(super) fn take_words(&mut self) -> Words {
-        std::mem::take(&mut self.words)
-    }
-
-    /// Lets go of the agent's last words as they were recorded.
-    pub(super) fn take_last_recorded(&mut self) -> Option<Recorded> {
-        self.last_answer.take()
-    }
-
     /// The agent's last words.
     pub fn last_answer(&self) -> Option<String> {
-        let trimmed = |words: Cow<'_, str>| match words {
-            // Decoded words are a copy already.
-            Cow::Owned(words) if words.trim().len() == words.len() => words,
-            words => words.trim().to_owned(),
-        };
-        self.last_answer.as_ref().map(|answer| trimmed(answer.text().to_str()))
+        self.last_answer.clone()
     }
 }
 

@@ -1,6 +1,5 @@
 //! What a fact is made of, and the macro that keeps its manual beside it.
 
-use crate::json;
 use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -84,14 +83,11 @@ pub fn ratio(part: u64, whole: u64) -> Ratio {
 /// Writes a value as JSON.
 pub(crate) fn store(value: &impl Serialize, out: &mut Vec<u8>) {
     // Writing numbers, texts and lists to memory cannot fail.
-    let written = json::write(value, out);
+    let written = serde_json::to_writer(out, value);
     debug_assert!(written.is_ok(), "{written:?}");
 }
 
-/// Writes the name of a member, in quotes and with a colon, after those before it. Where it is called the name is known,
-/// and copying what is known takes a third of the time.
-#[expect(clippy::inline_always, reason = "as a call it would copy a text of any length")]
-#[inline(always)]
+/// Writes the name of a member, in quotes and with a colon, after those before it.
 pub(crate) fn name(name: &str, out: &mut Vec<u8>) {
     if out.last() != Some(&b'{') {
         out.push(b',');

@@ -1,12 +1,12 @@
 //! The shell: file work done there, commits, test, build and linter runs, and whether what was claimed was checked.
 
+use super::Fold;
 use super::calls::{OpenCall, Status};
-use super::claims::{self, Claim, LastWords};
+use super::claims::{self, Claim};
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
-use super::{Fold, Shared};
 use crate::sessions::{Event, EventId, Events, Kind, Outcome, Tool};
-use crate::shell::{self, Exit, Output, Run, RunKind, RunResult};
-use crate::text::{Body, Recorded};
+use crate::shell::{self, Exit, Run, RunKind, RunResult};
+use crate::text::Body;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -136,10 +136,7 @@ pub struct Verification {
     edited_source: bool,
     last_red: Option<EventId>,
     /// The agent's last words in the turn under way.
-    closing: Option<(EventId, Recorded)>,
-    /// Room for those of the next turn.
-    #[serde(skip)]
-    room: Recorded,
+    closing: Option<(EventId, String)>,
 }
 
 /// What is known of the work as it stands.
@@ -190,24 +187,21 @@ impl Fold for Verification {
         }
     }
 
-    fn said<'e>(&mut self, event: &Event<'e>, shared: &Shared<'e>) {
+    fn said(&mut self, event: &Event<'_>) {
         match &event.kind {
             Kind::Says(text) if !event.origin.sidechain => {
-                let tail = text.ending(claims::CLOSING_BYTES);
-                if !tail.is_blank() {
-                    let room = || (event.origin.id, std::mem::take(&mut self.room));
-                    let (id, words) = self.closing.get_or_insert_with(room);
-                    *id = event.origin.id;
-                    words.set(tail);
+                let words = text.tail(claims::CLOSING_BYTES);
+                if !words.trim().is_empty() {
+                    self.closing = Some((event.origin.id, words.into_owned()));
                 }
             }
-            Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(shared),
+            Kind::Prompt(_) | Kind::PlanApproval(_) => self.close_turn(),
             _ => {}
         }
     }
 
-    /// Everything but the claim of the last turn, which `closed` adds.
     fn finish(&mut self) -> VerificationFacts {
+        self.close_turn();
         let mut facts = std::mem::take(&mut self.facts);
         facts.bash_file_share = ratio(facts.bash_file_ops.count(), facts.file_operations);
         facts.verified = self.edited_source.then_some(self.state == State::Green);
@@ -217,20 +211,6 @@ impl Fold for Verification {
 }
 
 impl Verification {
-    /// Lets go of the room for a next turn.
-    pub(super) fn end(&mut self) {
-        self.room = Recorded::default();
-    }
-
-    /// The facts with what the last words claim.
-    pub(super) fn closed(&mut self, last: &LastWords<'_>) -> VerificationFacts {
-        let mut facts = self.finish();
-        if let Some((id, backed)) = self.claim(|_, words| last.claim(words)) {
-            facts.claimed(id, backed);
-        }
-        facts
-    }
-
     fn ran(&mut self, call: &OpenCall, output: &Body<'_>, status: Status) {
         let facts = &mut self.facts;
         let shell::Command { commits, mutates_files, runs, .. } = &call.command;
@@ -244,9 +224,9 @@ impl Verification {
         if runs.is_empty() {
             return;
         }
-        let results = call.results.get_or_init(|| results(runs, &Output::of(output), status));
+        let results = results(runs, &output.to_str(), status);
         for (kind, result) in KINDS.into_iter().zip(results) {
-            let Some(result) = *result else { continue };
+            let Some(result) = result else { continue };
             let tally = match kind {
                 RunKind::Test => &mut facts.test_runs,
                 RunKind::Build => &mut facts.build_runs,
@@ -268,50 +248,30 @@ impl Verification {
         }
     }
 
-    fn close_turn(&mut self, shared: &Shared<'_>) {
-        let read = |words: &Recorded| claims::claim(&words.text().to_str());
-        let claim = self.claim(|id, words| match shared.claimed.get_or_init(|| (id, read(words))) {
-            (known, claim) if *known == id => *claim,
-            // The other ledger has heard other words last.
-            _ => read(words),
-        });
-        if let Some((id, backed)) = claim {
-            self.facts.claimed(id, backed);
-        }
-        if let Some((_, words)) = self.closing.take() {
-            self.room = words;
-        }
-    }
-
-    /// The last words of the turn, where they claim something, and whether a green run is behind them.
-    fn claim(&self, claim: impl FnOnce(EventId, &Recorded) -> Option<Claim>) -> Option<(EventId, bool)> {
-        let (id, words) = self.closing.as_ref()?;
-        let claim = claim(*id, words)?;
+    /// The last words of the turn may claim something, and a green run may be behind them.
+    fn close_turn(&mut self) {
+        let Some((id, words)) = self.closing.take() else { return };
+        let Some(claim) = claims::claim(&words) else { return };
         // "Done" says nothing about tests where nothing was changed; "tests pass" always does.
-        let counts = claim == Claim::Checked || self.edited_source;
-        counts.then_some((*id, self.state == State::Green))
-    }
-}
-
-impl VerificationFacts {
-    fn claimed(&mut self, id: EventId, backed: bool) {
-        self.claims.push(id);
-        if !backed {
-            self.unbacked_claims.push(id);
+        if claim == Claim::Checked || self.edited_source {
+            self.facts.claims.push(id);
+            if self.state != State::Green {
+                self.facts.unbacked_claims.push(id);
+            }
         }
     }
 }
 
 /// What the runs of a command came to, kind by kind.
-pub(super) type Results = [Option<RunResult>; 3];
+type Results = [Option<RunResult>; 3];
 
 const KINDS: [RunKind; 3] = [RunKind::Test, RunKind::Build, RunKind::Lint];
 
 /// Several runs of one kind in one command are one run, and as good as the worst of them.
-fn results(runs: &[Run], output: &Output<'_>, status: Status) -> Results {
+fn results(runs: &[Run], output: &str, status: Status) -> Results {
     let exit = match status {
         // A command that was sent to the background or never ran says nothing yet.
-        _ if output.begins_with("Command running in background") || output.begins_with("<tool_use_error>") => {
+        _ if output.starts_with("Command running in background") || output.starts_with("<tool_use_error>") => {
             Exit::Unknown
         }
         Status::Ok => Exit::Ok,
@@ -319,7 +279,7 @@ fn results(runs: &[Run], output: &Output<'_>, status: Status) -> Results {
     };
     KINDS.map(|kind| {
         let of_kind = runs.iter().filter(|run| run.kind == kind);
-        of_kind.map(|run| shell::result_of(*run, output, exit)).reduce(worse)
+        of_kind.map(|run| shell::run_result(*run, output, exit)).reduce(worse)
     })
 }
 

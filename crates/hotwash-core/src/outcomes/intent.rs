@@ -156,7 +156,7 @@ impl Intended {
                     *sum += weight;
                     events.push(event);
                 }
-                None => tally.push((intent, weight, event.into())),
+                None => tally.push((intent, weight, vec![event])),
             }
         }
         let total: u32 = tally.iter().map(|(_, sum, _)| sum).sum();

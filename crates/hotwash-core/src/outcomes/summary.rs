@@ -5,9 +5,7 @@
 
 use super::{Goal, JudgeStatus, Outcome};
 use crate::facts::Facts;
-use crate::facts::speech::{first_line, split_words};
-use std::borrow::Cow;
-use wide::u8x16;
+use crate::facts::speech::first_line;
 
 /// A title is at most this long, in characters.
 const TITLE_CHARS: usize = 80;
@@ -45,13 +43,12 @@ impl Summary {
 
 /// A line that names the session: its given name, or what was asked for first.
 fn title(told: &Told<'_>, asked: Option<&str>) -> String {
-    let given = told.title.map(str::trim).filter(|title| !title.is_empty());
-    let asked = || asked.map(without_courtesy).map(Cow::Owned);
-    let title = given.map(Cow::Borrowed).or_else(asked).filter(|title| !title.is_empty());
+    let given = told.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
+    let title = given.or_else(|| asked.map(without_courtesy)).filter(|title| !title.is_empty());
     let title = title.or_else(|| told.last_answer.and_then(first_sentence)).unwrap_or_default();
     match cut(&title, TITLE_CHARS) {
         Some(cut) => [cut, "…"].concat(),
-        None => title.into_owned(),
+        None => title,
     }
 }
 
@@ -145,82 +142,31 @@ fn came_of(out: &mut String, outcome: &Outcome) {
 }
 
 /// The first sentence of the first prompt.
-fn asked<'t>(told: &Told<'t>) -> Option<Cow<'t, str>> {
+fn asked(told: &Told<'_>) -> Option<String> {
     first_line(told.first_prompt?, sentence).filter(|asked| !asked.is_empty())
 }
 
 /// The first sentence of some words, or their first line where they are no sentence.
-fn first_sentence(words: &str) -> Option<Cow<'_, str>> {
+fn first_sentence(words: &str) -> Option<String> {
     words.lines().find_map(sentence).filter(|said| !said.is_empty())
 }
 
 /// The first sentence of a line, with white space folded and without the signs of Markdown; nothing where the line says
 /// nothing.
-fn sentence(line: &str) -> Option<Cow<'_, str>> {
+fn sentence(line: &str) -> Option<String> {
     let line = line.trim_start_matches(['#', '*', '-', '>', ' ', '\t']);
-    let sentence = as_it_stands(line).unwrap_or_else(|| Cow::Owned(made_plain(line)));
+    let sentence = made_plain(line);
     // The client writes this in front of a plan; the plan's heading says more.
     if sentence.is_empty() || sentence == "Implement the following plan:" {
         return None;
     }
-    let said = sentence.strip_prefix(PLAN).unwrap_or(&sentence);
-    let from = sentence.len() - said.len();
-    let said = from..from + said.trim_end_matches(':').len();
-    Some(match sentence {
-        Cow::Borrowed(sentence) => Cow::Borrowed(sentence.get(said).unwrap_or_default()),
-        Cow::Owned(mut sentence) => {
-            sentence.truncate(said.end);
-            sentence.drain(..said.start);
-            Cow::Owned(sentence)
-        }
-    })
-}
-
-/// The first sentence of a line that can be told as it was written but for signs of Markdown: words with one space between
-/// them, and nothing beyond ASCII but Latin letters, dashes and quotes.
-fn as_it_stands(line: &str) -> Option<Cow<'_, str>> {
-    let bytes = line.as_bytes();
-    let mut before = b' ';
-    let mut from = 0;
-    while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
-        let block = rest.get(..16).unwrap_or(rest);
-        if !rest.first_chunk().is_some_and(|block| goes_on(block, before)) {
-            for (at, &byte) in (from..).zip(block) {
-                match byte {
-                    b' ' if before == b' ' => return None,
-                    b' ' if has_stop(line.get(..at)?.trim_end_matches(['*', '`'])) => {
-                        let words = without_signs(line.get(..at)?);
-                        if ends_sentence(&words) {
-                            return Some(words);
-                        }
-                    }
-                    b' '..=b'~' | 0xC3 | 0x80..=0xBF => {}
-                    0xE2 if matches!(bytes.get(at + 1..at + 3), Some([0x80, 0x90..=0xA7])) => {}
-                    _ => return None,
-                }
-                before = byte;
-            }
-        }
-        before = *block.last()?;
-        from += block.len();
-    }
-    Some(without_signs(line.strip_suffix(' ').unwrap_or(line)))
-}
-
-/// Whether nothing in a block, or between it and the byte before it, could end a sentence or need a closer look.
-fn goes_on(block: &[u8; 16], before: u8) -> bool {
-    let bytes = u8x16::new(*block);
-    let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-    let others = !bytes.max(u8x16::splat(b' ')).min(u8x16::splat(b'~')).simd_eq(bytes);
-    let stops = is(b' ') | is(b'.') | is(b'!') | is(b'?') | is(b'*') | is(b'`');
-    let stops_before = stops.to_bitmask() << 1 | u32::from(matches!(before, b' ' | b'.' | b'!' | b'?' | b'*' | b'`'));
-    others.to_bitmask() | is(b' ').to_bitmask() & stops_before == 0
+    Some(sentence.strip_prefix(PLAN).unwrap_or(&sentence).trim_end_matches(':').to_owned())
 }
 
 /// The first sentence of any line.
 fn made_plain(line: &str) -> String {
-    let mut sentence = String::with_capacity(line.len().min(QUOTE_CHARS));
-    let mut words = split_words(line).peekable();
+    let mut sentence = String::new();
+    let mut words = line.split_whitespace().peekable();
     while let Some(word) = words.next() {
         let from = sentence.len();
         sentence.push_str(&without_signs(word));
@@ -254,25 +200,8 @@ fn has_stop(words: &str) -> bool {
 const PLAN: &str = "Plan: ";
 
 /// Words without the signs of Markdown.
-fn without_signs(words: &str) -> Cow<'_, str> {
-    let sign = |words: &str| memchr::memchr2(b'*', b'`', words.as_bytes());
-    let Some(mut at) = sign(words) else { return Cow::Borrowed(words) };
-    let mut plain = String::with_capacity(words.len());
-    let mut rest = words;
-    loop {
-        let (before, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
-        plain.push_str(before);
-        rest = if let Some(rest) = behind.strip_prefix("**").or_else(|| behind.strip_prefix('`')) {
-            rest
-        } else {
-            plain.push('*');
-            behind.strip_prefix('*').unwrap_or_default()
-        };
-        let Some(next) = sign(rest) else { break };
-        at = next;
-    }
-    plain.push_str(rest);
-    Cow::Owned(plain)
+fn without_signs(words: &str) -> String {
+    words.replace("**", "").replace('`', "")
 }
 
 /// "can you please add a test?" is "Add a test".
@@ -375,15 +304,6 @@ mod tests {
     use crate::facts::testing::facts_of;
     use crate::outcomes::offline;
     use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn what_is_told_as_it_stands_is_what_would_be_made_of_it(line in "(Plan: )?[a-c]{1,9}([a-c.!?: ]{1,3}[a-c`*é—“”。\u{2009}\u{a0}\t]{0,2}[a-c]{0,19}){0,6}") {
-            if let Some(sentence) = as_it_stands(&line) {
-                prop_assert_eq!(sentence, made_plain(&line));
-            }
-        }
-    }
 
     proptest! {
         #[test]

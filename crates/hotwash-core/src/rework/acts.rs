@@ -66,11 +66,9 @@ pub(crate) fn refused(output: &str) -> bool {
 
 /// Whether git says that there was nothing to commit.
 pub(super) fn nothing_to_commit(output: &str) -> bool {
-    // Few outputs have what all of them end with.
-    output.contains(" to commit")
-        && ["nothing to commit", "no changes added to commit", "nothing added to commit"]
-            .iter()
-            .any(|words| output.contains(words))
+    ["nothing to commit", "no changes added to commit", "nothing added to commit"]
+        .iter()
+        .any(|words| output.contains(words))
 }
 
 fn git(segment: &Segment<'_>, cwd: &str, deeds: &mut Vec<Deed>) {

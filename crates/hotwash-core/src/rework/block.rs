@@ -9,9 +9,8 @@ use super::fingerprint::{Added, FileChange, Fingerprint, LineChange, What};
 use super::lines::Line;
 use super::repository::FileKey;
 use super::rule::{Revert, Rework, Settings, Taken};
-use crate::filter::Filter;
 use crate::sessions::{EventId, SessionId, Timestamp};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Sessions to be judged together, and all that may have done something to their lines.
 #[derive(Debug, Default)]
@@ -132,32 +131,32 @@ impl Block {
 
     /// The lines of targets that may be in danger, and perhaps some more, in any order.
     fn watched(&self) -> Vec<(Line, u32)> {
-        let lines = self.prints().map(|(_, print)| print.files.iter().map(|file| file.lines.len()).sum::<usize>());
-        let mut removed = Filter::for_so_many(lines.sum());
-        let (mut files, mut trees) = (Vec::new(), Vec::new());
+        let mut removed = HashSet::new();
+        let (mut files, mut trees) = (HashSet::new(), HashSet::new());
         for (_, print) in self.prints() {
             for file in &print.files {
-                for change in file.lines.iter().filter(|change| change.net < 0) {
-                    removed.add(place(file.file, change));
-                }
+                let gone = file.lines.iter().filter(|change| change.net < 0);
+                removed.extend(gone.map(|change| (file.file, change.line)));
             }
             for act in &print.acts {
                 match act.what {
-                    What::Discard(file) | What::Remove(file) | What::Move(file, _) => files.push(file),
-                    What::DiscardAll => trees.push(print.tree),
+                    What::Discard(file) | What::Remove(file) | What::Move(file, _) => {
+                        files.insert(file);
+                    }
+                    What::DiscardAll => {
+                        trees.insert(print.tree);
+                    }
                     _ => {}
                 }
             }
         }
-        files.sort_unstable();
-        trees.sort_unstable();
         let mut watched = Vec::new();
         for (at, Target { print, .. }) in (0..).zip(&self.targets) {
-            let all = trees.binary_search(&print.tree).is_ok();
+            let all = trees.contains(&print.tree);
             for file in &print.files {
-                let all = all || files.binary_search(&file.file).is_ok();
+                let all = all || files.contains(&file.file);
                 let added = file.lines.iter().filter(|change| change.net > 0);
-                let watch = added.filter(|change| all || removed.may_have(place(file.file, change)));
+                let watch = added.filter(|change| all || removed.contains(&(file.file, change.line)));
                 watched.extend(watch.map(|change| (change.line, at)));
             }
         }
@@ -213,19 +212,11 @@ impl Block {
     /// All that was done to any of these lines, by line.
     fn history(&self, slots: &[Slot]) -> Vec<(Line, Hit)> {
         let mut history: Vec<(Line, Hit)> = Vec::new();
-        if slots.is_empty() {
-            return history;
-        }
-        let mut watched = Filter::for_so_many(slots.len());
-        for slot in slots {
-            watched.add(slot.added.line.number());
-        }
+        let watched: HashSet<Line> = slots.iter().map(|slot| slot.added.line).collect();
         for (rank, print) in self.prints() {
             for FileChange { file, lines, .. } in &print.files {
                 for &LineChange { line, net, event, at } in lines {
-                    if watched.may_have(line.number())
-                        && slots.binary_search_by_key(&line, |slot| slot.added.line).is_ok()
-                    {
+                    if watched.contains(&line) {
                         history.push((line, Hit { rank, at, event, done: Done::Changed(*file, net) }));
                     }
                 }
@@ -291,11 +282,6 @@ fn by_line(slots: &[Slot]) -> impl Iterator<Item = (u32, &[Slot])> {
         next += of_line.len() as u32;
         (at, of_line)
     })
-}
-
-/// What a line in a file is told from others by. Both are hashes.
-fn place(file: FileKey, change: &LineChange) -> u32 {
-    file.0 as u32 ^ change.line.number()
 }
 
 #[cfg(test)]

@@ -1,26 +1,19 @@
-//! Collects a session's [`Fingerprint`] while its events go by: every changed line in a few instructions, and the rest
-//! when somebody asks for it.
+//! Collects a session's [`Fingerprint`] while its events go by.
 //!
 //! Only files within the repository count. What the session took back itself is gone: lines that it removed again,
 //! files that it deleted or put back before committing them.
 
 use super::acts::{self, Deed};
 use super::fingerprint::{ACTS_KEPT, Act, FileChange, Fingerprint, LineChange, Subject, What};
-use super::lines::{Line, Scanner};
+use super::lines::{Line, hashes};
 use super::repository::{FileKey, repository, tree_key, within};
 use crate::sessions::{Change, EventId, Timestamp};
 use crate::shell;
 use crate::text::{Body, Text};
 use serde::{Deserialize, Serialize};
-use std::cell::LazyCell;
 
 /// How many commands before the first change are remembered. A session with more has done something by then.
 const OPENING: usize = 32;
-
-/// Lines of code are longer than this as a rule, so there is room for those of most files.
-const LINE_BYTES: usize = 24;
-/// And for so many at the most, should a file be something else.
-const MOST_LINES: usize = 4096;
 
 /// The changes of a session so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -107,43 +100,33 @@ impl Lines {
     /// Reads a change.
     pub(crate) fn of(change: &Change<'_>) -> Lines {
         let mut lines = Lines { created: change.created.is_some(), ..Lines::default() };
-        let Lines { added, removed, touches, .. } = &mut lines;
-        let created = change.created.map_or(0, |content| (content.raw().len() / LINE_BYTES).min(MOST_LINES));
-        touches.reserve(change.patch.len() + created);
-        let mut scanner = Scanner::new();
+        let Lines { added, removed, touches, patched, .. } = &mut lines;
         for line in change.patch {
-            let how = match line.raw().first() {
-                Some(b'+') => 0,
-                Some(b'-') => Touch::REMOVED,
+            let line = line.to_str();
+            let (how, line) = match (line.strip_prefix('+'), line.strip_prefix('-')) {
+                (Some(line), _) => (0, line),
+                (_, Some(line)) => (Touch::REMOVED, line),
                 _ => continue,
             };
             *added += 1 - how;
             *removed += how;
-            touches.extend(scanner.line_behind_sign(*line).map(|line| Touch::new(line, how)));
+            touches.extend(hashes(line).flatten().next().map(|line| Touch::new(line, how)));
         }
-        let patched = touches.len();
+        *patched = touches.len();
         if let Some(content) = change.created {
-            scanner.each_line(content, |line| {
+            for line in hashes(&content.to_str()) {
                 *added += 1;
                 touches.extend(line.map(|line| Touch::new(line, Touch::CREATED)));
-            });
+            }
         }
-        lines.patched = patched;
         lines
     }
 }
 
 impl Changes {
     /// Remembers where the session works.
-    #[inline]
     pub(crate) fn works_in(&mut self, cwd: Text<'_>) {
-        if self.works_in.is_none() {
-            self.begins_in(cwd);
-        }
-    }
-
-    fn begins_in(&mut self, cwd: Text<'_>) {
-        if !cwd.is_empty() {
+        if self.works_in.is_none() && !cwd.is_empty() {
             let cwd = cwd.to_str();
             self.works_in = Some((repository(&cwd).into(), tree_key(&cwd)));
         }
@@ -197,8 +180,7 @@ impl Changes {
     }
 
     fn did(&mut self, deeds: Vec<Deed>, output: &str, event: EventId) {
-        // Most outputs are those of a commit, which needs no more than the line that shows it.
-        let refused = LazyCell::new(|| acts::refused(output));
+        let refused = acts::refused(output);
         let mut shown = acts::commits_shown(output);
         for deed in deeds {
             match deed {
@@ -211,7 +193,7 @@ impl Changes {
                     }
                     self.commit(shown.next(), event);
                 }
-                _ if *refused => {}
+                _ if refused => {}
                 Deed::Revert(named) => {
                     let undoes = shown.next();
                     for id in named {
@@ -298,17 +280,14 @@ impl Changes {
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint { acts: self.acts.clone(), ..Fingerprint::default() };
         fingerprint.tree = self.works_in.as_ref().map_or(0, |(_, tree)| *tree);
-        let mut touches = Vec::new();
         for (number, file) in (0..).zip(&self.files) {
             let Some(key) = file.key.filter(|_| !file.touches.is_empty()) else {
                 continue;
             };
-            touches.clone_from(&file.touches);
-            if !self.undone.is_empty() {
-                touches.retain(|touch| !self.is_undone(number, file.created, touch.edit()));
-            }
+            let mut touches = file.touches.clone();
+            touches.retain(|touch| !self.is_undone(number, file.created, touch.edit()));
             touches.sort_unstable();
-            let mut lines = Vec::with_capacity(touches.len());
+            let mut lines = Vec::new();
             for copies in touches.chunk_by(|a, b| a.line() == b.line()) {
                 let net = copies.iter().map(|touch| if touch.removed() { -1 } else { 1 }).sum();
                 if let Some(last) = copies.last()

@@ -1,11 +1,9 @@
 use super::*;
 use crate::facts::testing::ledger_of;
-use crate::rework::{CommitId, each_line};
+use crate::rework::{CommitId, hashes};
 
 fn line(text: &str) -> Line {
-    let mut found = None;
-    each_line(Text::plain(text), |line| found = line);
-    found.unwrap()
+    hashes(text).flatten().next().unwrap()
 }
 
 /// The lines that a story leaves behind in a file, with how many there are more of.

@@ -6,20 +6,13 @@ use super::fingerprint::{Act, CommitId, FileChange, Fingerprint, LineChange, Sub
 use super::lines::Line;
 use super::repository::FileKey;
 use crate::sessions::{EventId, Timestamp};
+use std::collections::BTreeSet;
 
 /// Stands first. Counts up when the layout changes, or what is hashed.
 const VERSION: u8 = 1;
 
 /// For how many files room is made at once: a count that was changed may be any.
 const FILES_MADE_ROOM_FOR: usize = 64;
-/// Room for most lines.
-const LINE_BYTES: usize = 6;
-/// Room for most other things.
-const THING_BYTES: usize = 20;
-/// Most sessions have no more edits.
-const MOST_EDITS: usize = 16;
-/// How many edits are remembered while lines are written, by the last bits of their events.
-const LATELY: usize = 64;
 
 /// Why bytes are no fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,10 +28,7 @@ pub enum Unreadable {
 impl Fingerprint {
     /// The bytes to keep.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let lines: usize = self.files.iter().map(|file| file.lines.len()).sum();
-        let mut out =
-            Writer(Vec::with_capacity(LINE_BYTES * lines + THING_BYTES * (self.files.len() + self.acts.len() + 2)));
-        out.0.push(VERSION);
+        let mut out = Writer(vec![VERSION]);
         out.fixed(self.tree);
         out.number(self.cut.map_or(0, |cut| u64::from(cut.number()) + 1));
 
@@ -49,15 +39,6 @@ impl Fingerprint {
         for &(event, at) in &edits {
             out.place(&mut before, event, at);
         }
-        let mut lately = [((EventId(0), Timestamp(0)), None); LATELY];
-        let mut number_of = |edit: (EventId, Timestamp)| match &mut lately[edit.0.0 as usize % LATELY] {
-            (known, Some(number)) if *known == edit => *number,
-            slot => {
-                let number = edits.binary_search(&edit).unwrap_or_default() as u64;
-                *slot = (edit, Some(number));
-                number
-            }
-        };
         out.number(self.files.len() as u64);
         for FileChange { file, created, lines } in &self.files {
             out.fixed(file.0);
@@ -71,7 +52,8 @@ impl Fingerprint {
                     -1 => 1,
                     _ => 2,
                 };
-                out.number(number_of((event, at)) << 2 | amount);
+                let edit = edits.binary_search(&(event, at)).unwrap_or_default() as u64;
+                out.number(edit << 2 | amount);
                 if amount == 2 {
                     out.signed(i64::from(net));
                 }
@@ -84,22 +66,10 @@ impl Fingerprint {
         out.0
     }
 
-    /// Where and when lines were changed, in order. There are many lines and few edits, so that most lines are of one
-    /// that was seen lately.
+    /// Where and when lines were changed, in order.
     fn edits(&self) -> Vec<(EventId, Timestamp)> {
-        let mut lately = [None; LATELY];
-        let mut edits = Vec::with_capacity(MOST_EDITS);
-        for (_, change) in self.lines() {
-            let edit = (change.event, change.at);
-            let slot = &mut lately[change.event.0 as usize % LATELY];
-            if *slot != Some(edit) {
-                *slot = Some(edit);
-                edits.push(edit);
-            }
-        }
-        edits.sort_unstable();
-        edits.dedup();
-        edits
+        let edits: BTreeSet<_> = self.lines().map(|(_, change)| (change.event, change.at)).collect();
+        edits.into_iter().collect()
     }
 
     /// Reads bytes that were kept. No bytes make it fail otherwise than by saying so.
@@ -188,9 +158,6 @@ impl Writer {
     }
 }
 
-/// The bits that say that a number goes on.
-const HIGHS: u64 = 0x8080_8080_8080_8080;
-
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
@@ -258,31 +225,6 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Option<u64> {
-        if let [first @ ..0x80, rest @ ..] = self.0 {
-            self.0 = rest;
-            return Some(u64::from(*first));
-        }
-        // Nearly all others have up to eight bytes, and more behind them.
-        if let Some(bytes) = self.0.first_chunk() {
-            let word = u64::from_le_bytes(*bytes);
-            let ends = !word & HIGHS;
-            if ends != 0 {
-                let bits = ends.trailing_zeros() + 1;
-                let word = word << (64 - bits) >> (64 - bits);
-                // The last one is never empty-handed.
-                let is_whole = word >> (bits - 8) != 0;
-                // Two and two bytes are moved together, then four and four, then eight.
-                let word = (word & 0x007f_007f_007f_007f) | (word & 0x7f00_7f00_7f00_7f00) >> 1;
-                let word = (word & 0x0000_3fff_0000_3fff) | (word & 0x3fff_0000_3fff_0000) >> 2;
-                let number = (word & 0x0fff_ffff) | (word & 0x0fff_ffff_0000_0000) >> 4;
-                self.0 = self.0.get(bits as usize / 8..)?;
-                return is_whole.then_some(number);
-            }
-        }
-        self.number_by_bytes()
-    }
-
-    fn number_by_bytes(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -368,8 +310,8 @@ pub(super) mod prism_rework {
     fn place() -> impl Strategy<Value = (EventId, Timestamp)> {
         let time = prop_oneof![any::<i64>(), 1_700_000_000_000i64..1_800_000_000_000];
         let any = (any::<u32>(), time).prop_map(|(event, at)| (EventId(event), Timestamp(at)));
-        // Most lines share their edit with others, and some edits the last bits of their events.
-        let shared = (0u32..4, 0i64..2).prop_map(|(event, at)| (EventId(event * LATELY as u32 / 2), Timestamp(at)));
+        // Most lines share their edit with others.
+        let shared = (0u32..4, 0i64..2).prop_map(|(event, at)| (EventId(event), Timestamp(at)));
         prop_oneof![any, shared]
     }
 
@@ -396,17 +338,13 @@ pub(super) mod prism_rework {
         }
 
         #[test]
-        fn numbers_are_read_as_byte_by_byte(number in any::<u64>(), shift in 0u32..64, rest in vec(any::<u8>(), 0..12)) {
+        fn numbers_read_back_whatever_follows(number in any::<u64>(), shift in 0u32..64, rest in vec(any::<u8>(), 0..12)) {
             let mut out = Writer(Vec::new());
             out.number(number >> shift);
             out.0.extend(&rest);
-            // What was written, and whatever else stands there.
-            for bytes in [&out.0, &rest] {
-                let (mut one, mut other) = (Reader(bytes), Reader(bytes));
-                let (one_read, other_read) = (one.number(), other.number_by_bytes());
-                prop_assert_eq!(one_read, other_read);
-                prop_assert!(one_read.is_none() || one.0 == other.0);
-            }
+            let mut reader = Reader(&out.0);
+            prop_assert_eq!(reader.number(), Some(number >> shift));
+            prop_assert_eq!(reader.0, rest);
         }
 
         #[test]

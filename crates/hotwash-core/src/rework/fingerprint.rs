@@ -7,7 +7,7 @@ use super::lines::Line;
 use super::repository::FileKey;
 use crate::sessions::{EventId, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// How many changed lines of a session are kept. Of more than that, the ones with the lowest hashes: a sample that is
 /// as good as random, and in which every session keeps the same lines.
@@ -215,61 +215,49 @@ impl Fingerprint {
     /// one file to another it did not add.
     pub fn added(&self) -> Vec<Added> {
         debug_assert!(self.files.is_sorted_by_key(|file| file.file), "files stand by their keys");
-        // By line, then by file, in one number.
-        let mut lines = Vec::with_capacity(self.files.iter().map(|file| file.lines.len()).sum());
-        for (at, file) in (0..).zip(&self.files) {
-            lines.extend(file.lines.iter().map(|change| (u64::from(change.line.number()) << 32 | at, change)));
-        }
-        if self.files.len() > 1 {
-            lines.sort_unstable_by_key(|(place, _)| *place);
-        }
-        lines.chunk_by(|a, b| a.0 >> 32 == b.0 >> 32).filter_map(|changes| self.balance(changes)).collect()
+        let mut lines: Vec<(FileKey, &LineChange)> = self.lines().collect();
+        // The files of a line keep their order.
+        lines.sort_by_key(|(_, change)| change.line);
+        lines.chunk_by(|a, b| a.1.line == b.1.line).filter_map(balance).collect()
     }
 
     /// How many they are.
     pub(super) fn count_added(&self) -> usize {
-        let mut lines: Vec<(Line, i32)> = Vec::with_capacity(self.files.iter().map(|file| file.lines.len()).sum());
-        lines.extend(self.lines().map(|(_, change)| (change.line, change.net)));
-        if self.files.len() > 1 {
-            lines.sort_unstable_by_key(|(line, _)| *line);
+        let mut nets: HashMap<Line, i64> = HashMap::new();
+        for (_, change) in self.lines() {
+            *nets.entry(change.line).or_default() += i64::from(change.net);
         }
-        let is_added = |changes: &&[(Line, i32)]| changes.iter().map(|(_, net)| i64::from(*net)).sum::<i64>() > 0;
-        lines.chunk_by(|a, b| a.0 == b.0).filter(is_added).count()
+        nets.values().filter(|net| **net > 0).count()
     }
 
     /// A line, if the session added it.
     pub(super) fn added_line(&self, line: Line) -> Option<Added> {
         let mut changes = Vec::new();
-        for (at, file) in (0..).zip(&self.files) {
-            if let Ok(place) = file.lines.binary_search_by_key(&line, |change| change.line) {
-                changes.push((at, &file.lines[place]));
+        for file in &self.files {
+            if let Ok(at) = file.lines.binary_search_by_key(&line, |change| change.line) {
+                changes.push((file.file, &file.lines[at]));
             }
         }
-        self.balance(&changes)
-    }
-
-    /// What is left of a line's changes, each with the place of its file in the low half of a number.
-    fn balance(&self, changes: &[(u64, &LineChange)]) -> Option<Added> {
-        let file_at = |place: u64| self.files[(place as u32) as usize].file;
-        if let [(place, change)] = changes {
-            let LineChange { line, net, at, .. } = **change;
-            return (net > 0).then(|| Added { line, at, home: (file_at(*place), net), more: Vec::new() });
-        }
-        let mut rest: i64 = changes.iter().map(|(_, change)| i64::from(change.net)).sum();
-        let (line, at) = (changes.first()?.1.line, changes.iter().map(|(_, change)| change.at).max()?);
-        let mut homes = changes.iter().filter_map(|(place, change)| {
-            let copies = i64::from(change.net).min(rest).max(0);
-            rest -= copies;
-            (copies > 0).then_some((file_at(*place), copies as i32))
-        });
-        let home = homes.next()?;
-        Some(Added { line, at, home, more: homes.collect() })
+        balance(&changes)
     }
 
     /// All lines that changed, with their files.
     pub fn lines(&self) -> impl Iterator<Item = (FileKey, &LineChange)> {
         self.files.iter().flat_map(|file| file.lines.iter().map(move |change| (file.file, change)))
     }
+}
+
+/// What is left of a line's changes, each with its file.
+fn balance(changes: &[(FileKey, &LineChange)]) -> Option<Added> {
+    let mut rest: i64 = changes.iter().map(|(_, change)| i64::from(change.net)).sum();
+    let (line, at) = (changes.first()?.1.line, changes.iter().map(|(_, change)| change.at).max()?);
+    let mut homes = changes.iter().filter_map(|(file, change)| {
+        let copies = i64::from(change.net).min(rest).max(0);
+        rest -= copies;
+        (copies > 0).then_some((*file, copies as i32))
+    });
+    let home = homes.next()?;
+    Some(Added { line, at, home, more: homes.collect() })
 }
 
 #[cfg(test)]

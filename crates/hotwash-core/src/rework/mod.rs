@@ -34,7 +34,7 @@ pub use encoding::Unreadable;
 pub use fingerprint::{
     ACTS_KEPT, Act, Added, CommitId, FileChange, Fingerprint, LINES_KEPT, LineChange, Subject, What,
 };
-pub use lines::{Line, each_line};
+pub use lines::{Line, hashes};
 pub(crate) use repository::absolute;
 pub use repository::{FileKey, repository, within, working_tree};
 pub use rule::{Placed, Revert, Rework, Settings, Taken, affected, rework};

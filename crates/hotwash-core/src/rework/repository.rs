@@ -4,10 +4,8 @@
 //! so the part of a path that names the worktree is left out. A subfolder cannot be told from a repository of its own,
 //! and is taken for one.
 
-use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Where agents and people put worktrees inside a repository. The next part of the path is the worktree's name.
@@ -77,10 +75,8 @@ pub(crate) fn absolute<'p>(cwd: &str, path: &'p str) -> Cow<'p, str> {
 
 /// What comes before and after the part of a path that names a worktree.
 fn worktree(path: &str) -> Option<(&str, &str)> {
-    // Prepared once: that takes longer than to look through a path.
-    static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("worktrees"));
-    for at in NAME.find_iter(path.as_bytes()) {
-        let (folder, rest) = path.split_at_checked(at + "worktrees".len())?;
+    for (at, name) in path.match_indices("worktrees") {
+        let (folder, rest) = path.split_at_checked(at + name.len())?;
         let before = WORKTREES.iter().find_map(|name| folder.strip_suffix(name)?.strip_suffix(['/', '\\']));
         let name = rest.strip_prefix(['/', '\\']).unwrap_or_default();
         let (name, inside) = name.split_once(['/', '\\']).unwrap_or((name, ""));

@@ -5,7 +5,6 @@
 
 use super::{Key, Timestamp};
 use crate::facts::calls::{KeyMap, KeySet};
-use crate::filter::Filter;
 use std::collections::{BTreeMap, HashMap};
 
 /// The records of one transcript that have an id, in order.
@@ -13,20 +12,10 @@ pub type Records = Vec<(Key, Option<Timestamp>)>;
 
 /// Groups transcripts that share keys. Each is given by its keys; groups of one are left out.
 pub fn groups(transcripts: &[&[Key]]) -> Vec<Vec<usize>> {
-    // Nearly every key is in one transcript alone, which bits tell sooner than a table of keys.
-    let total = transcripts.iter().map(|keys| keys.len()).sum();
-    let (mut seen, mut again) = (Filter::for_so_many(total), Filter::for_so_many(total));
-    for key in transcripts.iter().copied().flatten() {
-        let bits = key.0 as u32;
-        if seen.may_have(bits) {
-            again.add(bits);
-        }
-        seen.add(bits);
-    }
     let mut parent: Vec<usize> = (0..transcripts.len()).collect();
     let mut holders: KeyMap<Key, u32> = HashMap::default();
     for (holder, keys) in transcripts.iter().enumerate() {
-        for key in keys.iter().filter(|key| again.may_have(key.0 as u32)) {
+        for key in *keys {
             if let Some(&first) = holders.get(key) {
                 let (a, b) = (root(&mut parent, first as usize), root(&mut parent, holder));
                 parent[a.max(b)] = a.min(b);

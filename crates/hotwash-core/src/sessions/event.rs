@@ -18,6 +18,9 @@ use xxhash_rust::xxh3::xxh3_64;
 #[serde(transparent)]
 pub struct EventId(pub u32);
 
+/// Events that something points at.
+pub type Events = Vec<EventId>;
+
 impl EventId {
     /// The bits that hold the line.
     const LINE_BITS: u32 = 24;

@@ -2,7 +2,6 @@
 
 pub mod copies;
 pub mod event;
-mod events;
 pub mod joining;
 pub mod pieces;
 pub mod session;
@@ -10,11 +9,10 @@ pub mod time;
 pub mod topic;
 
 pub use event::{
-    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
-    PromptVia, Tool, Usage, command_line,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Events, Input, Key, Kind, Message, Origin, Outcome,
+    Prompt, PromptVia, Tool, Usage, command_line,
 };
-pub use events::Events;
 pub use joining::Join;
 pub use pieces::{Opening, Part, Piece, Pieces};
 pub use session::{Session, SessionId, SessionKind};
-pub use time::{Day, Timestamp};
+pub use time::Timestamp;

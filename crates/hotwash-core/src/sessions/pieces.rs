@@ -13,7 +13,7 @@ use super::joining::{GAP_MS, is_enough};
 use super::topic::{Known, Question, TopicJudge, Vocabulary};
 use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp};
 use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
-use crate::facts::{Identity, Ledger, Shared, text_hash};
+use crate::facts::{Identity, Ledger, text_hash};
 use crate::shell::{self, Commit};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
@@ -223,8 +223,7 @@ impl Part {
         }
     }
 
-    #[inline(never)]
-    fn event<'e>(&mut self, event: &Event<'e>, step: &Step<'_>, shared: &Shared<'e>) {
+    fn event(&mut self, event: &Event<'_>, step: &Step<'_>) {
         self.holds(event);
         if let Step::Ended { call: Some(call), status: Status::Ok, .. } = step {
             self.touched(call);
@@ -232,9 +231,9 @@ impl Part {
         if let Kind::Prompt(prompt) = &event.kind {
             self.vocabulary.learn(prompt.words);
         }
-        self.ledger.step(event, step, shared);
+        self.ledger.step(event, step);
         if let Some(joint) = &mut self.joint {
-            joint.ledger.step(event, step, shared);
+            joint.ledger.step(event, step);
         }
     }
 
@@ -344,7 +343,6 @@ impl Pieces {
     }
 
     /// Looks at the next event.
-    #[inline]
     pub fn event(&mut self, event: &Event<'_>, topic: &dyn TopicJudge) {
         if event.kind.tells() {
             return self.told(event, topic);
@@ -357,7 +355,6 @@ impl Pieces {
     }
 
     /// An event that something was said or done by. Apart from the rest, which needs none of its room.
-    #[inline(never)]
     fn told(&mut self, event: &Event<'_>, topic: &dyn TopicJudge) {
         let Pieces { whole, calls, ended, current, turn, tentative } = self;
         let mut cutter = Cutter { ended, current, turn, tentative };
@@ -400,15 +397,13 @@ struct Cutter<'a> {
 
 impl Cutter<'_> {
     /// Takes in a step. Cuts where `topic` and the rest say so; nowhere without it.
-    #[inline(never)]
     fn step(&mut self, event: &Event<'_>, step: &Step<'_>, topic: Option<&dyn TopicJudge>) {
         if let Some(topic) = topic {
             self.before(event, topic);
         }
-        let shared = Shared::default();
-        self.current.event(event, step, &shared);
+        self.current.event(event, step);
         if let Some(tentative) = self.tentative.as_deref_mut() {
-            tentative.after.event(event, step, &shared);
+            tentative.after.event(event, step);
         }
         if topic.is_some() {
             self.after(event, step);
@@ -439,7 +434,6 @@ impl Cutter<'_> {
         }
     }
 
-    #[inline(never)]
     fn turn_opens(&mut self, event: &Event<'_>, words: Option<&str>, topic: &dyn TopicJudge) {
         self.decide_by_the_end_of_the_turn();
         let commit = self.turn.commit.take();
@@ -460,7 +454,7 @@ impl Cutter<'_> {
         if known == Known::Same || !topic.may_shift(prompt) {
             return;
         }
-        let Part { ledger, vocabulary, .. } = &mut *self.current;
+        let Part { ledger, vocabulary, .. } = &*self.current;
         let answer = || ledger.last_answer().unwrap_or_default();
         if let Some(shift) = topic.shift(Question { vocabulary, answer: &answer, prompt }) {
             let (mut before, after) = (self.current.clone(), Part::new(Opening::Topic { shift }));

@@ -13,10 +13,6 @@ pub struct Timestamp(pub i64);
 impl Timestamp {
     /// Reads `2026-10-05T09:14:03.250Z`, with or without a fraction, with `Z` or an offset.
     pub fn parse(text: &[u8]) -> Option<Timestamp> {
-        Day::default().parse(text)
-    }
-
-    fn parse_any(text: &[u8]) -> Option<Timestamp> {
         let number = |range: std::ops::Range<usize>| -> Option<i64> {
             text.get(range)?
                 .iter()
@@ -61,93 +57,12 @@ impl Timestamp {
     }
 }
 
-/// The day of the moment that was read last, which most often is that of the next one, too.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Day {
-    /// As it was written; zeros at first, which no date is.
-    date: [u8; 10],
-    /// Days since 1970-01-01.
-    days: i64,
-}
-
-impl Day {
-    /// Reads a moment like [`Timestamp::parse`].
-    pub fn parse(&mut self, text: &[u8]) -> Option<Timestamp> {
-        if let Ok(text) = text.try_into() {
-            return self.parse_usual(text).or_else(|| Timestamp::parse_any(text));
-        }
-        Timestamp::parse_any(text)
-    }
-
-    /// The form that almost every record has, `2026-10-05T09:14:03.250Z`, eight bytes at a time.
-    #[inline]
-    fn parse_usual(&mut self, text: &[u8; 24]) -> Option<Timestamp> {
-        let (words, _) = text.as_chunks();
-        let time = const { Pattern::new(*b"00T00:00") }.two_digits_each(words[1])?;
-        let rest = const { Pattern::new(*b":00.000Z") }.two_digits_each(words[2])?;
-        let (hour, minute, second, millis) = (time.at(3), time.at(6), rest.at(1), rest.at(4) * 10 + rest.at(6) / 10);
-        if hour > 24 || minute > 59 || second > 60 {
-            return None;
-        }
-        let date = text.first_chunk()?;
-        if self.date != *date {
-            let year_and_month = const { Pattern::new(*b"0000-00-") }.two_digits_each(words[0])?;
-            let day = time.at(0);
-            let (year, month) = (year_and_month.at(0) * 100 + year_and_month.at(2), year_and_month.at(5));
-            if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-                return None;
-            }
-            *self = Day { date: *date, days: days_from_civil(year, month, day) };
-        }
-        Some(Timestamp((((self.days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millis))
-    }
-}
-
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (days, ms) = (self.0.div_euclid(86_400_000), self.0.rem_euclid(86_400_000));
         let (year, month, day) = civil_from_days(days);
         let (hour, minute, second, milli) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000);
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
-    }
-}
-
-/// Eight bytes in which `0` stands for any digit.
-struct Pattern {
-    bytes: u64,
-    /// What makes a byte that differs too much carry into its highest bit.
-    limits: u64,
-}
-
-impl Pattern {
-    const fn new(bytes: [u8; 8]) -> Pattern {
-        let mut limits = [0x7F; 8];
-        let mut place = 0;
-        while place < limits.len() {
-            limits[place] -= if bytes[place] == b'0' { 9 } else { 0 };
-            place += 1;
-        }
-        Pattern { bytes: u64::from_le_bytes(bytes), limits: u64::from_le_bytes(limits) }
-    }
-
-    /// Compares a text with the pattern. At the place of each digit: the number that it and the byte behind it make, where
-    /// another digit or nothing counts as zero.
-    #[inline]
-    fn two_digits_each(self, text: [u8; 8]) -> Option<Pairs> {
-        // As nothing carries from one byte to the next, all are worked on as one number.
-        let digits = u64::from_le_bytes(text) ^ self.bytes;
-        let beyond = (digits.wrapping_add(self.limits) | digits) & u64::from_le_bytes([0x80; 8]);
-        (beyond == 0).then(|| Pairs(digits * 10 + (digits >> 8)))
-    }
-}
-
-/// Numbers below a hundred, a byte each.
-struct Pairs(u64);
-
-impl Pairs {
-    #[inline]
-    fn at(&self, place: u32) -> i64 {
-        i64::from((self.0 >> (8 * place)) as u8)
     }
 }
 
@@ -198,20 +113,6 @@ mod tests {
         fn shown_and_read_again(ms in -60_000_000_000_000i64..250_000_000_000_000) {
             let at = Timestamp(ms);
             prop_assert_eq!(Timestamp::parse(at.to_string().as_bytes()), Some(at));
-        }
-
-        #[test]
-        fn the_usual_form_is_read_like_any_other(text in "[0-9]{4}-[0-9:]{2}-[0-9]{2}T[0-9]{2}:[0-9/]{2}:[0-9]{2}[.][0-9]{3}Z") {
-            let usual: &[u8; 24] = text.as_bytes().try_into().unwrap();
-            prop_assert_eq!(Day::default().parse_usual(usual), Timestamp::parse_any(usual));
-        }
-
-        #[test]
-        fn what_was_read_before_changes_nothing(texts in proptest::collection::vec("2026-1[0-3]-0[0-2]T[0-2]0:[05]9:03[.]250[Zz]", 0..9)) {
-            let mut day = Day::default();
-            for text in texts {
-                prop_assert_eq!(day.parse(text.as_bytes()), Timestamp::parse(text.as_bytes()), "{}", text);
-            }
         }
 
         #[test]

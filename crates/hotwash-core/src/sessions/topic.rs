@@ -9,12 +9,9 @@
 //! no model was asked about, or did not decide.
 
 use super::Key;
-use crate::facts::calls::KeyMap;
-use crate::words::{Heads, each_run, head_len, is_alphanumeric};
+use crate::facts::calls::{KeyMap, KeySet};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -30,74 +27,22 @@ const FEWEST_LETTERS: usize = 3;
 const POINTING_CHARS: usize = 400;
 /// How much of a text is looked at.
 const LOOK_BYTES: usize = 1000;
-/// Room for the prompts and files of most sessions, as far as they are looked at.
-const HEARD_BYTES: usize = 500;
-/// A word that says something, with all that stands around it, takes more.
-const WORD_BYTES: usize = 16;
 
-/// A set of words by their beginnings. Those are letters, so that they have to be mixed to be hashes.
-type Stems = HashSet<u64, BuildHasherDefault<Mixed>>;
-
-/// Mixes a number into a hash.
-#[derive(Clone, Copy, Default)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
-    }
-}
-
-/// What a session has been about so far. Words are looked at when somebody asks, which in most sessions nobody does.
+/// What a session has been about so far: its words, by the hashes of their beginnings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Vocabulary {
-    words: Stems,
-    /// Texts that have not been looked at yet.
-    heard: String,
-}
+pub struct Vocabulary(KeySet<u64>);
 
 impl Vocabulary {
     /// Takes a text in.
     pub fn learn(&mut self, text: &str) {
-        if self.heard.capacity() == 0 {
-            self.heard.reserve(HEARD_BYTES);
-        }
-        self.heard.push_str(beginning(text));
-        self.heard.push('\n');
-    }
-
-    /// Whether it shares a word with some others. Looks no further at what was taken in since than to the first one: most
-    /// prompts go on with what the session began with.
-    fn shares(&mut self, others: &Stems) -> bool {
-        let Vocabulary { words, heard } = self;
-        let mut shared = others.iter().any(|word| words.contains(word));
-        let mut looked_at = 0;
-        while let Some(rest) = heard.get(looked_at..).filter(|rest| !rest.is_empty() && !shared) {
-            let text = rest.split_inclusive('\n').next().unwrap_or(rest);
-            words.reserve(text.len() / WORD_BYTES);
-            for_each_word(text, |word| {
-                shared |= others.contains(&word);
-                words.insert(word);
-            });
-            looked_at += text.len();
-        }
-        heard.drain(..looked_at);
-        shared
+        self.0.extend(stems(text));
     }
 }
 
 /// What is asked: is the next prompt about something else?
 pub struct Question<'a> {
     /// Words of the prompts so far and of the names of files touched.
-    pub vocabulary: &'a mut Vocabulary,
+    pub vocabulary: &'a Vocabulary,
     /// The agent's last answer, for who asks for it.
     pub answer: &'a dyn Fn() -> String,
     /// The next prompt.
@@ -144,17 +89,12 @@ impl TopicJudge for ByWords {
 
     fn shift(&self, question: Question<'_>) -> Option<u16> {
         let Question { vocabulary, answer, prompt } = question;
-        let mut words = Stems::default();
-        words.reserve(beginning(prompt).len() / WORD_BYTES);
-        for_each_word(prompt, |word| {
-            words.insert(word);
-        });
-        if words.len() < FEWEST_WORDS || vocabulary.shares(&words) || vocabulary.words.len() < FEWEST_WORDS {
+        let words = stems(prompt);
+        let known = &vocabulary.0;
+        if words.len() < FEWEST_WORDS || known.len() < FEWEST_WORDS || !words.is_disjoint(known) {
             return None;
         }
-        let mut answered = false;
-        for_each_word(&answer(), |word| answered |= words.contains(&word));
-        (!answered).then_some(1000)
+        words.is_disjoint(&stems(&answer())).then_some(1000)
     }
 }
 
@@ -184,53 +124,12 @@ impl TopicJudge for Decisions {
 
 /// Whether a prompt begins with, or leans on, what was before.
 fn points_back(prompt: &str) -> bool {
-    let Some(head) = ascii_beginning(prompt) else { return points_back_in_any_script(prompt) };
-    let first = head.split(separates).find(|word| !word.is_empty());
-    first.is_none_or(|first| OPENINGS.iter().any(|opening| opening.eq_ignore_ascii_case(first)))
-        || holds(head.as_bytes(), &BACKWARDS)
-}
-
-/// The beginning of a prompt as ASCII, unless it has letters beyond that. Other signs, such as dashes and quotes, stand
-/// between words like blanks.
-fn ascii_beginning(prompt: &str) -> Option<Cow<'_, str>> {
-    let head = prompt.get(..POINTING_CHARS).unwrap_or(prompt);
-    if head.is_ascii() {
-        return Some(Cow::Borrowed(head));
-    }
-    // Each character becomes a byte.
-    let mut ascii = String::with_capacity(POINTING_CHARS);
-    let mut rest = prompt;
-    loop {
-        let left = rest.as_bytes().iter().take(POINTING_CHARS - ascii.len());
-        let (plain, behind) = rest.split_at_checked(left.take_while(|byte| byte.is_ascii()).count())?;
-        ascii.push_str(plain);
-        let mut behind = behind.chars();
-        match behind.next() {
-            Some(other) if ascii.len() < POINTING_CHARS => {
-                if is_alphanumeric(other) {
-                    return None;
-                }
-                ascii.push(' ');
-            }
-            _ => return Some(Cow::Owned(ascii)),
-        }
-        rest = behind.as_str();
-    }
-}
-
-/// [`points_back`] for any prompt.
-fn points_back_in_any_script(prompt: &str) -> bool {
-    let end = prompt.char_indices().nth(POINTING_CHARS).map_or(prompt.len(), |(end, _)| end);
-    let head = prompt.get(..end).unwrap_or_default().to_lowercase();
+    let head: String = prompt.chars().take(POINTING_CHARS).collect::<String>().to_lowercase();
+    let separates = |character: char| !character.is_alphanumeric() && character != '\'';
     let mut words = head.split(separates).filter(|word| !word.is_empty());
     words.clone().next().is_none_or(|first| OPENINGS.contains(&first))
-        || words.any(|word| BACKWARDS.contain_word(word))
+        || words.any(|word| BACKWARDS.contains(&word))
         || UNSPACED.iter().any(|mark| head.contains(mark))
-}
-
-/// Whether a character is no part of a word.
-fn separates(character: char) -> bool {
-    !is_alphanumeric(character) && character != '\''
 }
 
 /// Words with which a prompt goes on with what was before.
@@ -279,25 +178,14 @@ const OPENINGS: &[&str] = &[
     "não",
 ];
 /// Words that lean on what was before.
-static BACKWARDS: Heads = Heads::of(&[
+#[rustfmt::skip]
+const BACKWARDS: &[&str] = &[
     "it", "its", "that", "those", "these", "them", "same", "again", "above", "previous", "earlier", "before",
     "instead", "das", "dies", "diese", "dieser", "dieses", "wieder", "vorhin", "ça", "cela", "encore", "même", "eso",
     "esto", "otra", "mismo", "isso", "isto", "mesmo", "novo",
-]);
+];
 /// The same in scripts that put no spaces between words.
 const UNSPACED: &[&str] = &["这", "那", "再", "继续", "还是", "これ", "それ", "その", "もう一度", "続け", "まだ"];
-
-/// Whether one of some words stands in an ASCII text. An apostrophe is part of a word.
-fn holds(text: &[u8], words: &Heads) -> bool {
-    let goes_on = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'\'');
-    let mut holds = false;
-    each_run(text, |run| {
-        holds |= words.contain(run.head)
-            && !goes_on(text.get(run.start + head_len(run.head)))
-            && text.get(run.start.wrapping_sub(1)) != Some(&b'\'');
-    });
-    holds
-}
 
 /// As much of a text as is looked at.
 fn beginning(text: &str) -> &str {
@@ -305,65 +193,30 @@ fn beginning(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Shows the words of a text that say something, as keys of their beginnings. Scripts that put no space between words are
+/// The words of a text that say something, as hashes of their beginnings. Scripts that put no space between words are
 /// read two characters at a time.
-fn for_each_word(text: &str, mut tell: impl FnMut(u64)) {
-    let text = beginning(text);
-    each_run(text.as_bytes(), |run| {
-        if !run.ascii {
-            let rest = text.get(run.start..).unwrap_or_default();
-            let end = rest.bytes().position(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric());
-            return for_each_word_of_any_script(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default(), &mut tell);
-        }
-        let letters = head_len(run.head);
-        let stem = (run.head as u32).swap_bytes() >> (8 * STEM_CHARS.saturating_sub(letters));
-        if says_something(stem, letters) {
-            tell(u64::from(stem));
-        }
-    });
-}
-
-fn for_each_word_of_any_script(text: &str, tell: &mut dyn FnMut(u64)) {
-    for word in text.split(|c: char| !is_alphanumeric(c)) {
-        if word.chars().any(|c| c >= '\u{2E80}') {
-            let characters: Vec<char> = word.chars().collect();
-            for pair in characters.windows(2) {
-                tell(xxh3_64(pair.iter().collect::<String>().as_bytes()));
+fn stems(text: &str) -> KeySet<u64> {
+    let mut stems = KeySet::default();
+    for word in beginning(text).split(|c: char| !c.is_alphanumeric()) {
+        let characters: Vec<char> = word.chars().collect();
+        if characters.iter().any(|c| *c >= '\u{2E80}') {
+            stems.extend(characters.windows(2).map(|pair| hash(&pair.iter().collect::<String>())));
+        } else if characters.len() >= FEWEST_LETTERS {
+            let stem: String = characters.iter().take(STEM_CHARS).flat_map(|c| c.to_lowercase()).collect();
+            if !SMALL.contains(&*stem) {
+                stems.insert(hash(&stem));
             }
-            continue;
-        }
-        let stem: String = word.chars().take(STEM_CHARS).flat_map(char::to_lowercase).collect();
-        let letters = word.chars().count();
-        if !stem.is_ascii() {
-            if letters >= FEWEST_LETTERS {
-                tell(xxh3_64(stem.as_bytes()));
-            }
-        } else if says_something(packed(&stem), letters) {
-            tell(u64::from(packed(&stem)));
         }
     }
+    stems
 }
 
-fn says_something(stem: u32, letters: usize) -> bool {
-    letters >= FEWEST_LETTERS && SMALL.binary_search(&stem).is_err()
+fn hash(stem: &str) -> u64 {
+    xxh3_64(stem.as_bytes())
 }
 
-/// Up to four ASCII letters as a number.
-const fn packed(stem: &str) -> u32 {
-    let (bytes, mut number, mut at) = (stem.as_bytes(), 0, 0);
-    while at < bytes.len() && at < STEM_CHARS {
-        number = number << 8 | bytes[at] as u32;
-        at += 1;
-    }
-    number
-}
-
-/// Beginnings of words that stand in any prompt, packed and in order.
-static SMALL: LazyLock<Vec<u32>> = LazyLock::new(|| {
-    let mut small: Vec<u32> = SMALL_WORDS.split_whitespace().map(packed).collect();
-    small.sort_unstable();
-    small
-});
+/// Beginnings of words that stand in any prompt.
+static SMALL: LazyLock<HashSet<&str>> = LazyLock::new(|| SMALL_WORDS.split_whitespace().collect());
 
 const SMALL_WORDS: &str = "
     the and for with this that from have not are was you your can coul woul shou will plea want need make let lets when
@@ -374,24 +227,6 @@ const SMALL_WORDS: &str = "
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn signs_between_words_do_not_hide_what_points_back(
-            prompt in "((It|it's|that|Also|word|before|ça|É|这|K|x1)[-',“”—… \u{a0}\u{3000}\n]{1,3}){0,90}"
-        ) {
-            prop_assert_eq!(points_back(&prompt), points_back_in_any_script(&prompt));
-        }
-
-        #[test]
-        fn a_prompt_without_foreign_letters_is_ascii(prompt in "([a-z]{1,9}[“”—… ]{1,2}){0,90}") {
-            let ascii = ascii_beginning(&prompt).unwrap();
-            prop_assert!(ascii.is_ascii());
-            prop_assert_eq!(ascii.chars().count(), prompt.chars().count().min(POINTING_CHARS));
-        }
-    }
-
     fn vocabulary(texts: &[&str]) -> Vocabulary {
         let mut vocabulary = Vocabulary::default();
         for text in texts {
@@ -400,12 +235,12 @@ mod tests {
         vocabulary
     }
 
-    fn ask(vocabulary: &mut Vocabulary, answer: &str, prompt: &str) -> Option<u16> {
+    fn ask(vocabulary: &Vocabulary, answer: &str, prompt: &str) -> Option<u16> {
         ByWords.shift(Question { vocabulary, answer: &|| answer.to_owned(), prompt })
     }
 
     fn shift(before: &[&str], answer: &str, prompt: &str) -> Option<u16> {
-        ByWords.may_shift(prompt).then(|| ask(&mut vocabulary(before), answer, prompt)).flatten()
+        ByWords.may_shift(prompt).then(|| ask(&vocabulary(before), answer, prompt)).flatten()
     }
 
     #[test]
@@ -425,26 +260,6 @@ mod tests {
         ];
         for (prompt, expected) in cases {
             assert_eq!(shift(&before, "", prompt).is_some(), expected, "{prompt}");
-        }
-    }
-
-    #[test]
-    fn an_earlier_question_changes_no_answer() {
-        let before = ["Please validate addresses in the login form", "login_form.tsx", "Explain the invoices table"];
-        let prompts = [
-            "Write another form component covering legacy exports sent monthly",
-            "Write a migration dropping legacy invoices from our database schema",
-            "Paint every garden fence purple tomorrow morning, thanks",
-            "Paint nothing",
-        ];
-        let wanted = prompts.map(|prompt| ask(&mut vocabulary(&before), "", prompt));
-        assert_eq!(wanted, [None, None, Some(1000), None]);
-        for first in prompts {
-            for (second, wanted) in prompts.iter().zip(wanted) {
-                let mut asked = vocabulary(&before);
-                ask(&mut asked, "", first);
-                assert_eq!(ask(&mut asked, "", second), wanted, "{second} after {first}");
-            }
         }
     }
 

@@ -4,10 +4,6 @@
 //! [`runs`](super::runs); whether a call succeeded is for the caller to know.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
-
-use memchr::memchr;
-use memchr::memmem::Finder;
 
 use super::runs::shell_script;
 use super::segment::{Segment, basename, head, past_flags};
@@ -42,7 +38,7 @@ pub(super) fn git_commit(segments: &[Segment<'_>]) -> bool {
 
 /// Whether git says in the output that it made a commit: `[main abc1234] Subject`, also `(root-commit)` and `detached HEAD`.
 pub fn commit_confirmed(output: &str) -> bool {
-    memchr(b'[', output.as_bytes()).is_some() && output.lines().any(|line| shown_commit(line).is_some())
+    output.lines().any(|line| shown_commit(line).is_some())
 }
 
 /// The id and the subject of the commit that git says on a line that it made.
@@ -103,21 +99,11 @@ fn mutates(within: &[Segment<'_>], depth: usize) -> bool {
     })
 }
 
-/// Whether a command may do something to commits or to whole files (`rework/acts.rs`): a cheap look
-/// that is never wrong about a no.
+/// Whether a command may do something to commits or to whole files (`rework/acts.rs`): never wrong about a no.
 pub(super) fn may_act(command: &str) -> bool {
-    static WORDS: LazyLock<[Finder<'static>; 5]> =
-        LazyLock::new(|| ["commit", "checkout", "restore", "reset", "revert"].map(Finder::new));
-    let command = command.as_bytes();
-    let mut git = false;
-    for (space, _) in command.iter().enumerate().filter(|(_, byte)| **byte == b' ') {
-        match command.get(..space) {
-            Some([.., b'r' | b'm', b'm' | b'v']) => return true,
-            Some([.., b'g', b'i', b't']) => git = true,
-            _ => {}
-        }
-    }
-    git && WORDS.iter().any(|word| word.find(command).is_some())
+    let git = ["commit", "checkout", "restore", "reset", "revert"];
+    ["rm ", "mv "].iter().any(|word| command.contains(word))
+        || command.contains("git ") && git.iter().any(|word| command.contains(word))
 }
 
 /// `git`'s subcommand and what follows it, past `-C dir` and `-c key=value`.

@@ -2,7 +2,6 @@
 
 use super::classify::git_subcommand;
 use super::split::segments;
-use memchr::memmem;
 
 /// What a command commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +14,6 @@ pub enum Commit {
 
 /// What a command commits; nothing if it does not.
 pub fn commit(command: &str) -> Option<Commit> {
-    memmem::find(command.as_bytes(), b"commit")?;
     let segments = segments(command);
     let mut names = Vec::new();
     let (mut commits, mut open) = (false, false);

@@ -1,13 +1,11 @@
 //! What a run came to, read from what it printed.
 //!
 //! An exit code says it best, but most real runs are piped into `tail` or followed by something else, and then the
-//! runner's own summary is all there is. One failure anywhere decides. Most lines say nothing, which is seen at a
-//! glance; what a single line says is in [`lines`](super::lines).
+//! runner's own summary is all there is. One failure anywhere decides. What a single line says is in [`lines`](super::lines).
 //! Whether the client ran the command at all, or sent it to the background, is for the caller to know: that is
 //! [`Exit::Unknown`].
 
 use super::lines::{self, Says};
-use super::output::Output;
 use super::runs::{Run, RunKind};
 use super::tasks::task_kind;
 
@@ -38,33 +36,22 @@ pub enum RunResult {
 /// Where the exit code is the run's own it decides, but a failure that the output clearly states is one all the same:
 /// task runners and hooks swallow codes too. Where it is masked, only the output counts.
 pub fn run_result(run: Run, output: &str, exit: Exit) -> RunResult {
-    result_of(run, &Output::decoded(output.into()), exit)
-}
-
-/// [`run_result`] for an output that several runs are looked for in, or that need not be decoded.
-pub(crate) fn result_of(run: Run, output: &Output<'_>, exit: Exit) -> RunResult {
     match (run.masked, exit) {
         (false, Exit::Failed) => RunResult::Fail,
         (false, Exit::Ok) => match read(run.kind, output) {
             RunResult::Fail => RunResult::Fail,
             RunResult::Pass | RunResult::Unknown => RunResult::Pass,
         },
-        (true, Exit::Ok) if run.silent && output.is_blank() => RunResult::Pass,
+        (true, Exit::Ok) if run.silent && output.trim().is_empty() => RunResult::Pass,
         (true, _) | (false, Exit::Unknown) => read(run.kind, output),
     }
 }
 
-fn read(kind: RunKind, output: &Output<'_>) -> RunResult {
+fn read(kind: RunKind, output: &str) -> RunResult {
     let mut result = RunResult::Unknown;
     let mut tap = lines::Tap::default();
-    let mut room = Vec::new();
-    let bytes = output.bytes();
-    let mut glance = lines::Glance::of(kind, bytes);
-    for place in output.lines() {
-        let line = &bytes[place.clone()];
-        let Some(holds) = glance.at(line, place) else { continue };
-        let line = output.line(line, &mut room);
-        let (task, line) = lines::task_and_text(lines::bare(&line));
+    for line in lines::undecorated(output).lines() {
+        let (task, line) = lines::task_and_text(line.trim());
         if line.is_empty() {
             continue;
         }
@@ -75,9 +62,9 @@ fn read(kind: RunKind, output: &Output<'_>) -> RunResult {
             _ => {}
         }
         let says = match kind {
-            RunKind::Test => lines::of_tests(line, holds, &mut tap),
-            RunKind::Build => lines::of_build(line, holds),
-            RunKind::Lint => lines::of_lint(line, holds),
+            RunKind::Test => lines::of_tests(line, &mut tap),
+            RunKind::Build => lines::of_build(line),
+            RunKind::Lint => lines::of_lint(line),
         };
         match says {
             Says::Failed => return RunResult::Fail,

@@ -1,8 +1,7 @@
 use proptest::prelude::*;
 
-use super::super::{Output, Run, RunKind};
-use super::{Exit, RunResult, result_of, run_result};
-use crate::text::{Body, Text};
+use super::super::{Run, RunKind};
+use super::{Exit, RunResult, run_result};
 
 fn run(kind: RunKind, runner: &'static str, masked: bool) -> Run {
     Run::new(kind, runner, masked)
@@ -184,14 +183,6 @@ fn lets_an_exit_code_of_its_own_decide() {
     }
 }
 
-/// A line with something to escape in it, or around it.
-const LINE: &str = concat!(
-    "[ \t\r\u{b}\u{a0}\u{3000}]{0,2}",
-    "(--- FAIL: a|FAIL\ta|ok  \ta\t1s|test result: ok\\.|3 passed, 1 failed|OK|error: x|1\\.\\.1|ok 1",
-    "|a\\.rs:1:2: \"b\"|[a-z\"\\\\/é\u{1b}\\[\\] ]{0,9})",
-    "[ \t\r\u{2028}\\]]{0,2}",
-);
-
 proptest! {
     #[test]
     fn any_output_is_taken(output in any::<String>()) {
@@ -204,20 +195,5 @@ proptest! {
     fn a_failure_is_found_wherever_it_stands(before in "[a-z \n]{0,80}", after in "[a-z \n]{0,80}") {
         let output = format!("{before}\n--- FAIL: TestA (0.00s)\n{after}\nok  \ta\t0.1s");
         prop_assert_eq!(run_result(run(RunKind::Test, "go test", true), &output, Exit::Ok), RunResult::Fail);
-    }
-
-    /// Reading an output as it was recorded comes to the same as decoding it first.
-    #[test]
-    fn an_output_need_not_be_decoded(lines in proptest::collection::vec(LINE, 0..5)) {
-        let output = lines.join("\n");
-        let json = serde_json::to_string(&output).unwrap();
-        let recorded = Body::One(Text::json(&json.as_bytes()[1..json.len() - 1]));
-        for kind in [RunKind::Test, RunKind::Build, RunKind::Lint] {
-            for exit in [Exit::Ok, Exit::Unknown] {
-                let run = run(kind, "", true);
-                let result = result_of(run, &Output::of(&recorded), exit);
-                prop_assert_eq!(result, run_result(run, &output, exit), "{:?}", output);
-            }
-        }
     }
 }

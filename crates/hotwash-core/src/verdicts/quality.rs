@@ -110,7 +110,7 @@ fn reading(notes: &mut Notes<'_>, fields: &Fields<'_>, dimension: &Dimension, ev
         let shows = notes.text(&one, "shows").unwrap_or_default();
         items.extend(cite.map(|cite| {
             let reason = if shows.is_empty() { cite.quote } else { format!("{shows}: “{}”", cite.quote) };
-            Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: cite.event.into() }
+            Item { amount: 0.0, reason: reason.into(), fact: JUDGE.into(), events: vec![cite.event] }
         }));
     }
     let rationale = notes.text(&fields, "rationale").filter(|text| !text.is_empty());

@@ -173,9 +173,8 @@ pub(super) struct Finished {
 
 impl Finished {
     /// What comes of a ledger.
-    pub(super) fn of(ledger: &mut Ledger, setup: &Setup<'_>) -> Finished {
-        let answer = ledger.last_answer();
-        Finished { facts: Arc::new(ledger.hand_over(setup.prices, answer.as_deref())), answer }
+    pub(super) fn of(ledger: &Ledger, setup: &Setup<'_>) -> Finished {
+        Finished { facts: Arc::new(ledger.finish(setup.prices)), answer: ledger.last_answer() }
     }
 }
 
@@ -211,7 +210,7 @@ impl Draft {
         setup: &Setup<'_>,
     ) -> Draft {
         let Finished { mut facts, answer } = finished;
-        let Words { title, first_prompt, task } = ledger.take_words();
+        let Words { title, first_prompt, task } = ledger.words().clone();
         let identity = ledger.identity();
         let own = Arc::make_mut(&mut facts);
         own.signals.followed_by = next.and_then(|next| next.reaction.clone());

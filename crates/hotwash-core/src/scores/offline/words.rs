@@ -7,21 +7,12 @@ pub(super) fn count(n: u64, noun: &str) -> String {
 
 /// "no error in 31 reads".
 pub(super) fn count_behind(words: &str, n: u64, noun: &str) -> String {
-    let mut out = String::with_capacity(ROOM);
-    out.push_str(words);
-    push_count(&mut out, n, noun);
-    out
+    format!("{words}{} {noun}{}", number(n), if n == 1 { "" } else { "s" })
 }
 
 /// "7 of 31 reads repeat": the noun goes by the whole, the verb (one, many) by the part.
 pub(super) fn of(part: u64, whole: u64, noun: &str, verb: (&str, &str)) -> String {
-    let mut out = String::with_capacity(ROOM);
-    push_number(&mut out, part);
-    out.push_str(" of ");
-    push_count(&mut out, whole, noun);
-    out.push(' ');
-    out.push_str(choose(part, verb));
-    out
+    format!("{} of {} {}", number(part), count(whole, noun), choose(part, verb))
 }
 
 /// The word for one or the word for many.
@@ -31,43 +22,22 @@ pub(super) fn choose<'a>(n: u64, (one, many): (&'a str, &'a str)) -> &'a str {
 
 /// "182,400".
 pub(super) fn number(n: u64) -> String {
-    number_behind("", n)
+    if n >= 1000 { format!("{},{:03}", number(n / 1000), n % 1000) } else { n.to_string() }
 }
 
 /// "up to 182,400".
 pub(super) fn number_behind(words: &str, n: u64) -> String {
-    let mut out = String::with_capacity(ROOM);
-    out.push_str(words);
-    push_number(&mut out, n);
-    out
+    format!("{words}{}", number(n))
 }
-
-/// Room for most sentences.
-const ROOM: usize = 96;
 
 /// Adds "1 read" or "31 reads".
 pub(super) fn push_count(out: &mut String, n: u64, noun: &str) {
-    push_number(out, n);
-    out.push(' ');
-    out.push_str(noun);
-    if n != 1 {
-        out.push('s');
-    }
+    out.push_str(&count(n, noun));
 }
 
+/// Adds "182,400".
 pub(super) fn push_number(out: &mut String, n: u64) {
-    if n >= 1000 {
-        push_number(out, n / 1000);
-        out.push(',');
-    }
-    let digit = |unit: u64| char::from(b'0' + (n / unit % 10) as u8);
-    if n >= 100 {
-        out.push(digit(100));
-    }
-    if n >= 10 {
-        out.push(digit(10));
-    }
-    out.push(digit(1));
+    out.push_str(&number(n));
 }
 
 #[cfg(test)]

@@ -208,7 +208,7 @@ fn both_ways() -> [Row; 2] {
     recorded.session.id = SessionId(format!("{:016x}", 77));
     for score in recorded.grade.iter_mut().flat_map(|grade| &mut grade.scores) {
         if let Reading::Scored { items, .. } = &mut score.reading {
-            items[0].events = EventId(30).into();
+            items[0].events = vec![EventId(30)];
         }
     }
     [from_disk, recorded]

@@ -5,18 +5,15 @@
 
 use super::record::{Blocks, Content, Notice, Place, Record, Texts};
 use hotwash_core::sessions::{
-    ApiError, Call, Change, CommandVia, Compaction, Day, Event, EventId, Input, Key, Kind, Message, Origin, Outcome,
-    Prompt, PromptVia, Tool,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
+    PromptVia, Timestamp, Tool,
 };
 use hotwash_core::text::{Body, Text};
 use std::borrow::Cow;
 
 /// Tells `tell` the events of a record, in order.
-pub(crate) fn events(record: &Record<'_>, line: u32, day: &mut Day, tell: &mut dyn FnMut(&Event<'_>)) {
-    let at = match record.timestamp.as_verbatim() {
-        Some(bytes) => day.parse(bytes),
-        None => day.parse(&plain(record.timestamp)),
-    };
+pub(crate) fn events(record: &Record<'_>, line: u32, tell: &mut dyn FnMut(&Event<'_>)) {
+    let at = Timestamp::parse(&plain(record.timestamp));
     let origin = &Origin { id: EventId(line), key: record.key, at, ..made_in(&record.place) };
     let mut tell = |kind: &Kind<'_>| tell(&Event { origin, kind });
     match record.kind {

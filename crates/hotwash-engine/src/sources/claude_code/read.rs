@@ -9,7 +9,7 @@ use crate::sources::{Agent, langfuse};
 use hotwash_core::facts::calls::KeySet;
 pub use hotwash_core::records::Reading;
 use hotwash_core::sessions::topic::Decisions;
-use hotwash_core::sessions::{Day, Event, EventId, Key, Pieces, Timestamp, copies};
+use hotwash_core::sessions::{Event, EventId, Key, Pieces, Timestamp, copies};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -353,8 +353,6 @@ const BATCH: usize = 32;
 #[derive(Default)]
 struct Batch<'b> {
     noted: Vec<Noted<'b>>,
-    /// Of the record that was told last.
-    day: Day,
 }
 
 /// A record, and the line it stands in.
@@ -367,7 +365,7 @@ struct Noted<'b> {
 impl<'b> Batch<'b> {
     /// One that takes the room of another that is done.
     fn within(room: &mut Vec<Noted<'static>>) -> Batch<'b> {
-        Batch { noted: std::mem::take(room), day: Day::default() }
+        Batch { noted: std::mem::take(room) }
     }
 
     /// Its room, for another. What borrows from lines that are gone is not in it, which the compiler sees where the room
@@ -449,7 +447,7 @@ impl<'b> Batch<'b> {
     fn tell(&mut self, reading: &mut Reading, seen: &mut KeySet<Key>, tell: &mut dyn FnMut(&Event<'_>)) {
         for Noted { line, record } in &self.noted {
             if record.key.is_none_or(|key| seen.insert(key)) {
-                decode::events(record, *line, &mut self.day, tell);
+                decode::events(record, *line, tell);
             } else {
                 reading.duplicate_lines += 1;
             }

@@ -132,7 +132,7 @@ impl Texts {
     fn add_json(&mut self, value: &impl Serialize) -> Place {
         self.add(|out| {
             let from = out.len();
-            let done = hotwash_core::json::write(value, out);
+            let done = serde_json::to_writer(&mut *out, value);
             debug_assert!(done.is_ok(), "{done:?}");
             if done.is_err() {
                 out.truncate(from);
@@ -343,9 +343,9 @@ pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
     postcard::to_extend(pieces, Vec::with_capacity(pieces.len() * PIECE_BYTES)).unwrap_or_default()
 }
 
-/// As JSON, short for the most part. Nothing that is kept makes this fail.
+/// As JSON. Nothing that is kept makes this fail.
 pub(super) fn json(value: &impl Serialize) -> String {
-    let json = hotwash_core::json::to_string(value, 96);
+    let json = serde_json::to_string(value);
     debug_assert!(json.is_ok(), "{json:?}");
     json.unwrap_or_default()
 }
