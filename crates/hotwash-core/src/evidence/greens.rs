@@ -357,14 +357,14 @@ fn ran(origin: &Origin<'_>, call: &OpenCall, status: Status, body: &str) -> Ran 
         match segment.program() {
             Some("cd" | "pushd") => {
                 if let Some(to) = segment.arguments().first().filter(|to| !to.contains(['$', '~', '`'])) {
-                    folder = absolute(&folder, to).into_owned();
+                    folder = absolute(&folder, to);
                 }
             }
             Some("git") if segment.arguments().first().is_some_and(|word| word == "diff" || word == "status") => {}
             _ => only_diff = false,
         }
         let files = segment.arguments().iter().filter(|word| word.contains(['.', '/']) && !word.starts_with('-'));
-        names.extend(files.map(|word| absolute(&folder, word.split("::").next().unwrap_or(word)).into_owned()));
+        names.extend(files.map(|word| absolute(&folder, word.split("::").next().unwrap_or(word))));
     }
     let exit = if status == Status::Ok { Exit::Ok } else { Exit::Failed };
     let tests = command.runs.iter().filter(|run| run.kind == RunKind::Test);

@@ -2,7 +2,7 @@
 
 use super::Fold;
 use super::calls::{OpenCall, Status};
-use super::value::{Cited, FactValue, Form, facts, store};
+use super::value::{Cited, FactValue, Form, facts, stored};
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,8 +23,8 @@ impl FactValue for CitedLists {
     fn json(&self) -> Value {
         Value::from(self.0.len())
     }
-    fn stored(&self, out: &mut Vec<u8>) {
-        store(self, out);
+    fn stored(&self) -> Value {
+        stored(self)
     }
     fn is_nothing(&self) -> bool {
         self.0.is_empty()

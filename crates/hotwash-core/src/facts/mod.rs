@@ -37,7 +37,6 @@ use crate::prices::Prices;
 use crate::rework::Fingerprint;
 use crate::sessions::{Event, Key, Outcome};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -88,16 +87,17 @@ macro_rules! groups {
 
             /// As the store keeps them: JSON, group by group, without what was not seen.
             pub fn stored(&self) -> String {
-                let mut out = Vec::new();
-                self.write_stored(&mut out);
-                String::from_utf8(out).unwrap_or_default()
-            }
-
-            /// The same, behind what is there.
-            pub fn write_stored(&self, out: &mut Vec<u8>) {
-                out.push(b'{');
-                $(write_group(concat!("\"", stringify!($name), "\":{"), &self.$name, out);)*
-                out.push(b'}');
+                let mut groups = serde_json::Map::new();
+                $(let mut group = serde_json::Map::new();
+                self.$name.each(&mut |manual, value| {
+                    if !value.is_nothing() {
+                        group.insert(manual.name.to_owned(), value.stored());
+                    }
+                });
+                if !group.is_empty() {
+                    groups.insert(stringify!($name).to_owned(), group.into());
+                })*
+                serde_json::Value::from(groups).to_string()
             }
 
             /// Shows each fact to `visit`.
@@ -145,19 +145,6 @@ groups! {
     transcript: transcript::Transcript => transcript::TranscriptFacts, "The transcript";
 }
 
-/// Writes a group under its name, unless nothing was seen of it.
-fn write_group(name: &str, group: &impl Group, out: &mut Vec<u8>) {
-    let before = out.len();
-    value::name(name, out);
-    let empty = out.len();
-    group.stored(out);
-    if out.len() == empty {
-        out.truncate(before);
-    } else {
-        out.push(b'}');
-    }
-}
-
 impl Facts {
     /// Shows each word that came from outside (a tool's name, a command) to `change`, which may give another for it.
     pub(crate) fn words(&mut self, mut change: impl FnMut(&str) -> Option<String>) {
@@ -176,13 +163,13 @@ impl Facts {
             }
         }
         for tally in [&mut tools.tool_calls_by_name, &mut tools.tool_errors_by_name, &mut tools.skills_loaded] {
-            let changes: Vec<(Cow<'_, str>, String)> =
+            let changes: Vec<(String, String)> =
                 tally.keys().filter_map(|name| change(name).map(|other| (name.clone(), other))).collect();
             // Taken out first: one may be called now what another was called before.
             let changed: Vec<(String, u64)> =
                 changes.into_iter().filter_map(|(name, other)| Some((other, tally.remove(&name)?))).collect();
             for (name, count) in changed {
-                *tally.entry(name.into()).or_default() += count;
+                *tally.entry(name).or_default() += count;
             }
         }
     }

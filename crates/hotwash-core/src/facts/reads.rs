@@ -59,9 +59,7 @@ type Range = (Option<i64>, Option<i64>);
 /// The ranges of a file that were read, each with the moment it was last read, and when the file last changed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct File {
-    range: Option<(Range, u32)>,
-    /// Most files are read in one range.
-    further: Vec<(Range, u32)>,
+    ranges: Vec<(Range, u32)>,
     changed: u32,
 }
 
@@ -93,22 +91,20 @@ impl Fold for Reads {
         if call.range == (None, None) && outcome.lines_read.is_some_and(|lines| lines > LARGE_LINES) {
             facts.large_reads.push(call.id);
         }
-        if file.range.is_none() {
+        if file.ranges.is_empty() {
             facts.unique_files_read += 1;
         } else {
             facts.rereads.push(call.id);
         }
-        let before = file.range.iter_mut().chain(&mut file.further).find(|(range, _)| *range == call.range);
+        let before = file.ranges.iter_mut().find(|(range, _)| *range == call.range);
         if let Some((_, moment)) = before {
             facts.rereads_same_range.push(call.id);
             if *moment > file.changed && *moment > self.compacted {
                 facts.wasteful_rereads.push(call.id);
             }
             *moment = self.clock;
-        } else if file.range.is_none() {
-            file.range = Some((call.range, self.clock));
         } else {
-            file.further.push((call.range, self.clock));
+            file.ranges.push((call.range, self.clock));
         }
     }
 

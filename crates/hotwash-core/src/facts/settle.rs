@@ -69,7 +69,7 @@ fn unresolved_errors(facts: &Facts, from: EventId) -> Cited {
         [red(&checks.test_runs), red(&checks.build_runs), crash, reported].into_iter().flatten().collect();
     events.sort_unstable();
     events.dedup();
-    Cited(events.into())
+    Cited(events)
 }
 
 /// Red runs of one kind since it was last green, each after another change of the same file, if they reach the last turns.
@@ -90,7 +90,7 @@ fn iteration_loop(facts: &Facts, from: EventId) -> Cited {
                 tried
             });
             if tries.len() >= TRIES {
-                return Cited(tries.into());
+                return Cited(tries);
             }
         }
     }

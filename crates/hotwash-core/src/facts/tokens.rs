@@ -2,7 +2,7 @@
 
 use super::Fold;
 use super::calls::KeyMap;
-use super::value::{Cited, FactValue, Form, facts, store};
+use super::value::{Cited, FactValue, Form, facts, stored};
 use crate::prices::{Picodollars, Prices};
 use crate::sessions::{ApiError, Event, Events, Key, Kind, Message, Usage};
 use crate::text::Text;
@@ -54,11 +54,8 @@ impl Form for Tokens {
 }
 
 impl FactValue for Tokens {
-    fn json(&self) -> Value {
-        json!(self)
-    }
-    fn stored(&self, out: &mut Vec<u8>) {
-        store(self, out);
+    fn stored(&self) -> Value {
+        stored(self)
     }
     fn is_nothing(&self) -> bool {
         self.total() == 0
@@ -106,8 +103,8 @@ impl FactValue for Cost {
     fn json(&self) -> Value {
         self.dollars().map_or(Value::Null, |dollars| json!((dollars * 1e6).round() / 1e6))
     }
-    fn stored(&self, out: &mut Vec<u8>) {
-        store(self, out);
+    fn stored(&self) -> Value {
+        stored(self)
     }
     fn is_nothing(&self) -> bool {
         self.known.0 == 0 && self.unpriced.is_empty()

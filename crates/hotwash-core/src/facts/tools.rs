@@ -5,7 +5,6 @@ use super::calls::{OpenCall, Status};
 use super::value::{Cited, Ratio, Tally, facts, ratio};
 use crate::sessions::{Event, Outcome, Tool};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 facts! {
     /// Tool calls and how they ended.
@@ -87,7 +86,7 @@ type EventIdOfCall = (crate::sessions::Key, crate::sessions::EventId);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Failure {
-    name: Cow<'static, str>,
+    name: String,
     input: Vec<u8>,
     /// Errors in a row with nearly this input, this one included.
     streak: u64,
@@ -151,7 +150,7 @@ impl Fold for Tools {
                         failure.streak += 1;
                         failure.streak
                     } else {
-                        self.failures.push(Failure { name: name_of(&call.name), input: call.input.clone(), streak: 1 });
+                        self.failures.push(Failure { name: call.name.clone(), input: call.input.clone(), streak: 1 });
                         1
                     };
                     facts.longest_error_streak = facts.longest_error_streak.max(streak);
@@ -175,36 +174,7 @@ impl Failure {
 }
 
 fn count(tally: &mut Tally, name: &str) {
-    match tally.get_mut(name) {
-        Some(n) => *n += 1,
-        None => {
-            tally.insert(name_of(name), 1);
-        }
-    }
-}
-
-/// Tools that most calls are of.
-const USUAL: [&str; 12] = [
-    "Bash",
-    "Edit",
-    "Read",
-    "Grep",
-    "Write",
-    "Glob",
-    "Task",
-    "Agent",
-    "TodoWrite",
-    "TaskUpdate",
-    "TaskCreate",
-    "WebFetch",
-];
-
-/// A name to keep, which is copied where it is none that is known.
-fn name_of(name: &str) -> Cow<'static, str> {
-    match USUAL.into_iter().find(|known| *known == name) {
-        Some(known) => known.into(),
-        None => name.to_owned().into(),
-    }
+    *tally.entry(name.to_owned()).or_default() += 1;
 }
 
 /// No edit distance is less than the number of bytes that one has and the other lacks, in whatever order.
@@ -220,13 +190,6 @@ fn least_distance(a: &[u8], b: &[u8]) -> usize {
     more.max(less) as usize
 }
 
-/// How many bytes both begin with.
-fn shared(a: &[u8], b: &[u8]) -> usize {
-    let ((words, _), (others, _)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let front = 8 * words.iter().zip(others).take_while(|(x, y)| x == y).count();
-    front + a[front..].iter().zip(&b[front..]).take_while(|(x, y)| x == y).count()
-}
-
 /// Whether the edit distance is under 20% of the longer one's length.
 fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
     let limit = a.len().max(b.len()).saturating_sub(1) / 5;
@@ -234,7 +197,7 @@ fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
         return false;
     }
     // What both begin and end with costs nothing; most retries differ in one spot.
-    let front = shared(a, b);
+    let front = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[front..], &b[front..]);
     let back = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[..a.len() - back], &b[..b.len() - back]);
@@ -249,39 +212,17 @@ fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
     distance(a, b) <= limit
 }
 
-/// The edit distance, by the algorithm of Myers: the differences between neighbours in a column of the table are bits, and
-/// 64 of them are worked on at once.
-fn distance(column: &[u8], row: &[u8]) -> usize {
-    let blocks = column.len().div_ceil(64);
-    // Where each byte stands in the column.
-    let mut places = vec![0u64; 256 * blocks];
-    for (at, byte) in column.iter().enumerate() {
-        places[usize::from(*byte) * blocks + at / 64] |= 1 << (at % 64);
-    }
-    // Which rows are one more than the row above them, and which one less.
-    let mut steps = vec![(!0u64, 0u64); blocks];
-    let last = 1 << (column.len().wrapping_sub(1) % 64);
-    let mut distance = column.len();
-    for byte in row {
-        // Whether the row above the block grows or shrinks from one column to the next: the first one grows.
-        let (mut grows, mut shrinks) = (1, 0);
-        let places = &places[usize::from(*byte) * blocks..][..blocks];
-        for (at, ((more, less), equal)) in steps.iter_mut().zip(places).enumerate() {
-            let down = equal | *less;
-            let equal = equal | shrinks;
-            let across = ((equal & *more).wrapping_add(*more) ^ *more) | equal;
-            let (up, same) = (*less | !(across | *more), *more & across);
-            if at + 1 == blocks {
-                distance += usize::from(up & last != 0);
-                distance -= usize::from(same & last != 0);
-            }
-            let (grown, shrunk) = (up << 1 | grows, same << 1 | shrinks);
-            (grows, shrinks) = (up >> 63, same >> 63);
-            *more = shrunk | !(down | grown);
-            *less = grown & down;
+/// The edit distance, row by row of the table of all beginnings.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let cost = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], cost);
         }
     }
-    if blocks == 0 { row.len() } else { distance }
+    row[b.len()]
 }
 
 #[cfg(test)]
@@ -366,32 +307,13 @@ mod tests {
         }
     }
 
-    /// The edit distance by its definition.
-    fn plain_distance(a: &[u8], b: &[u8]) -> usize {
-        let mut row: Vec<usize> = (0..=b.len()).collect();
-        for (i, x) in a.iter().enumerate() {
-            let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-            for (j, y) in b.iter().enumerate() {
-                let cost = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-                diagonal = std::mem::replace(&mut row[j + 1], cost);
-            }
-        }
-        row[b.len()]
-    }
-
     proptest! {
-        #[test]
-        fn columns_of_any_height_are_worked_on_at_once(a in "[abc]{0,200}", b in "[abc]{0,200}") {
-            let (a, b) = (a.as_bytes(), b.as_bytes());
-            prop_assert_eq!(distance(a, b), plain_distance(a, b));
-        }
-
         #[test]
         fn near_is_what_the_distance_says(a in "[ab]{0,40}", b in "[ab]{0,40}", cut in 0usize..40) {
             let mixed = format!("{}{}", a.get(..cut.min(a.len())).unwrap_or_default(), b);
             for (a, b) in [(&a, &b), (&a, &mixed), (&mixed, &b)] {
                 let limit = a.len().max(b.len()).saturating_sub(1) / 5;
-                let near = plain_distance(a.as_bytes(), b.as_bytes()) <= limit;
+                let near = distance(a.as_bytes(), b.as_bytes()) <= limit;
                 prop_assert_eq!(nearly_equal(a.as_bytes(), b.as_bytes()), near, "{} {}", a, b);
             }
         }

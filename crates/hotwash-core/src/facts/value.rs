@@ -3,7 +3,6 @@
 use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The manual page of a fact, taken from the doc comment on its field.
@@ -23,20 +22,20 @@ pub trait Group {
     const MANUAL: &'static [Manual];
     /// Shows each fact to `visit`.
     fn each<'s>(&'s self, visit: &mut dyn FnMut(&'static Manual, &'s dyn FactValue));
-    /// As the store keeps it: the members of an object, without what was not seen.
-    fn stored(&self, out: &mut Vec<u8>);
 }
 
 /// A value that a fact can have.
 pub trait FactValue {
     /// As machines read it.
-    fn json(&self) -> Value;
+    fn json(&self) -> Value {
+        self.stored()
+    }
     /// The events it points at.
     fn events(&self) -> &[EventId] {
         &[]
     }
     /// As the store keeps it: all of it, unlike [`FactValue::json`].
-    fn stored(&self, out: &mut Vec<u8>);
+    fn stored(&self) -> Value;
     /// Nothing was seen: neither worth a line for people nor a byte in the store.
     fn is_nothing(&self) -> bool;
 }
@@ -69,8 +68,8 @@ impl Cited {
     }
 }
 
-/// How often each name was seen. Names that are known need no copy.
-pub type Tally = BTreeMap<Cow<'static, str>, u64>;
+/// How often each name was seen.
+pub type Tally = BTreeMap<String, u64>;
 
 /// A share or a formula's value. A zero denominator is *not applicable*, never 0 and never 1.
 pub type Ratio = Option<f64>;
@@ -80,19 +79,10 @@ pub fn ratio(part: u64, whole: u64) -> Ratio {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Writes a value as JSON.
-pub(crate) fn store(value: &impl Serialize, out: &mut Vec<u8>) {
-    // Writing numbers, texts and lists to memory cannot fail.
-    let written = serde_json::to_writer(out, value);
-    debug_assert!(written.is_ok(), "{written:?}");
-}
-
-/// Writes the name of a member, in quotes and with a colon, after those before it.
-pub(crate) fn name(name: &str, out: &mut Vec<u8>) {
-    if out.last() != Some(&b'{') {
-        out.push(b',');
-    }
-    out.extend_from_slice(name.as_bytes());
+/// A value as JSON.
+pub(crate) fn stored(value: &impl Serialize) -> Value {
+    // Numbers, texts and lists can always be written.
+    serde_json::to_value(value).unwrap_or(Value::Null)
 }
 
 macro_rules! value {
@@ -101,15 +91,12 @@ macro_rules! value {
             const FORM: &'static str = $form;
         }
         impl FactValue for $type {
-            fn json(&self) -> Value {
-                serde_json::to_value(self).unwrap_or(Value::Null)
-            }
             fn events(&self) -> &[EventId] {
                 let events: fn(&$type) -> &[EventId] = $events;
                 events(self)
             }
-            fn stored(&self, out: &mut Vec<u8>) {
-                store(self, out);
+            fn stored(&self) -> Value {
+                stored(self)
             }
             fn is_nothing(&self) -> bool {
                 let nothing: fn(&$type) -> bool = $nothing;
@@ -139,8 +126,8 @@ impl FactValue for Cited {
     fn events(&self) -> &[EventId] {
         &self.0
     }
-    fn stored(&self, out: &mut Vec<u8>) {
-        store(self, out);
+    fn stored(&self) -> Value {
+        stored(self)
     }
     fn is_nothing(&self) -> bool {
         self.0.is_empty()
@@ -170,14 +157,6 @@ macro_rules! facts {
             ) {
                 let mut manual = Self::MANUAL.iter();
                 $(if let Some(page) = manual.next() { visit(page, &self.$name); })*
-            }
-
-            fn stored(&self, out: &mut Vec<u8>) {
-                use $crate::facts::FactValue as _;
-                $(if !self.$name.is_nothing() {
-                    $crate::facts::value::name(concat!("\"", stringify!($name), "\":"), out);
-                    self.$name.stored(out);
-                })*
             }
         }
     };

@@ -3,7 +3,7 @@
 use super::Fold;
 use super::calls::{OpenCall, Status};
 use super::claims::{self, Claim};
-use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, store};
+use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, stored};
 use crate::sessions::{Event, EventId, Events, Kind, Outcome, Tool};
 use crate::shell::{self, Exit, Run, RunKind, RunResult};
 use crate::text::Body;
@@ -53,8 +53,8 @@ impl FactValue for Runs {
     fn events(&self) -> &[EventId] {
         &self.fail
     }
-    fn stored(&self, out: &mut Vec<u8>) {
-        store(self, out);
+    fn stored(&self) -> Value {
+        stored(self)
     }
     fn is_nothing(&self) -> bool {
         self.total() == 0

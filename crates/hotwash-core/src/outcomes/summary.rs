@@ -54,91 +54,70 @@ fn title(told: &Told<'_>, asked: Option<&str>) -> String {
 
 /// A paragraph: what was asked for, what was done, what came of it, and the agent's last words.
 fn paragraph(told: &Told<'_>, asked: Option<&str>, facts: &Facts, outcome: &Outcome) -> String {
-    let mut paragraph = String::with_capacity(PARAGRAPH_BYTES);
-    if let Some(asked) = asked {
-        quote(&mut paragraph, "Asked: “", asked);
-    }
-    done(&mut paragraph, facts);
-    end(&mut paragraph);
-    came_of(&mut paragraph, outcome);
-    end(&mut paragraph);
     let answered = !facts.ending.last_answer.is_empty();
-    if let Some(answer) = told.last_answer.filter(|_| answered).and_then(first_sentence) {
-        quote(&mut paragraph, "The agent's last words begin: “", &answer);
+    let answer = told.last_answer.filter(|_| answered).and_then(first_sentence);
+    let sentences = [
+        asked.map(|asked| quote("Asked: “", asked)),
+        Some(done(facts)),
+        Some(came_of(outcome)),
+        answer.map(|answer| quote("The agent's last words begin: “", &answer)),
+    ];
+    sentences.into_iter().flatten().map(ended).collect::<Vec<_>>().join(" ")
+}
+
+fn quote(what: &str, words: &str) -> String {
+    match cut(words, QUOTE_CHARS) {
+        Some(cut) => format!("{what}{cut}…”"),
+        None => format!("{what}{words}”"),
     }
-    paragraph.pop();
-    paragraph
 }
 
-/// Room for most paragraphs.
-const PARAGRAPH_BYTES: usize = 800;
-
-fn quote(paragraph: &mut String, what: &str, words: &str) {
-    paragraph.push_str(what);
-    let cut = cut(words, QUOTE_CHARS);
-    paragraph.push_str(cut.unwrap_or(words));
-    paragraph.push_str(if cut.is_some() { "…”" } else { "”" });
-    end(paragraph);
-}
-
-/// Ends a sentence with a full stop, where a quote does not end it already, and a space.
-fn end(paragraph: &mut String) {
-    let quoted = paragraph.strip_suffix('”');
+/// A sentence with a full stop, where a quote does not end it already.
+fn ended(sentence: String) -> String {
+    let quoted = sentence.strip_suffix('”');
     let over = quoted.is_some_and(|quoted| quoted.ends_with(['?', '!', '.', '…', '。', '？', '！']));
-    paragraph.push_str(if over || paragraph.ends_with('.') { " " } else { ". " });
+    if over || sentence.ends_with('.') { sentence } else { sentence + "." }
 }
 
-fn done(out: &mut String, facts: &Facts) {
+fn done(facts: &Facts) -> String {
     let edits = &facts.edits;
-    out.push_str("In ");
-    count(out, facts.prompts.turns, "turn");
+    let mut parts = vec![format!("In {}", count(facts.prompts.turns, "turn"))];
     match edits.files_edited {
         // What was not recorded is not nothing.
         _ if !facts.knows("files_edited") => {}
-        0 if facts.goal.changed_by_other_means.is_empty() => out.push_str(", nothing changed"),
-        0 => out.push_str(", no file changed by a file tool"),
-        files => {
-            out.push_str(", ");
-            count(out, files, "file");
-            out.push_str(" changed");
-            if facts.knows("lines_added") && facts.knows("lines_removed") {
-                out.push_str(" (+");
-                push_number(out, edits.lines_added);
-                out.push_str(" −");
-                push_number(out, edits.lines_removed);
-                out.push(')');
-            }
+        0 if facts.goal.changed_by_other_means.is_empty() => parts.push("nothing changed".to_owned()),
+        0 => parts.push("no file changed by a file tool".to_owned()),
+        files if facts.knows("lines_added") && facts.knows("lines_removed") => {
+            let lines = format!("(+{} −{})", edits.lines_added, edits.lines_removed);
+            parts.push(format!("{} changed {lines}", count(files, "file")));
         }
+        files => parts.push(format!("{} changed", count(files, "file"))),
     }
-    out.push_str(match facts.verification.verified {
-        Some(true) => ", checked by a green run",
-        Some(false) if !facts.verification.ended_red.is_empty() => ", with the last run red",
-        Some(false) => ", with no run after the last change",
-        None => "",
-    });
+    let checked = match facts.verification.verified {
+        Some(true) => Some("checked by a green run"),
+        Some(false) if !facts.verification.ended_red.is_empty() => Some("with the last run red"),
+        Some(false) => Some("with no run after the last change"),
+        None => None,
+    };
+    parts.extend(checked.map(str::to_owned));
     let commits = facts.verification.git_commits.count();
     if commits > 0 {
-        out.push_str(", ");
-        count(out, commits, "commit");
+        parts.push(count(commits, "commit"));
     }
+    parts.join(", ")
 }
 
-fn came_of(out: &mut String, outcome: &Outcome) {
+fn came_of(outcome: &Outcome) -> String {
     if outcome.status == JudgeStatus::NoGoal {
-        out.push_str("No goal was established");
-        return;
+        return "No goal was established".to_owned();
     }
-    push_capital(out, outcome.intended.intent.singular());
-    out.push_str(match outcome.goal {
-        Goal::Complete => ": complete (",
-        Goal::Failed => ": failed (",
-        Goal::Undecided => ": undecided (",
-    });
-    for (at, reason) in outcome.reasons.iter().enumerate() {
-        out.push_str(if at == 0 { "" } else { "; " });
-        out.push_str(&reason.text);
-    }
-    out.push(')');
+    let goal = match outcome.goal {
+        Goal::Complete => "complete",
+        Goal::Failed => "failed",
+        Goal::Undecided => "undecided",
+    };
+    let reasons: Vec<&str> = outcome.reasons.iter().map(|reason| &*reason.text).collect();
+    format!("{}: {goal} ({})", capital(outcome.intended.intent.singular()), reasons.join("; "))
 }
 
 /// The first sentence of the first prompt.
@@ -258,44 +237,25 @@ fn without_courtesy(sentence: &str) -> String {
         break;
     }
     let rest = if asked { rest.trim_end_matches('?') } else { rest };
-    let mut capital = String::with_capacity(rest.len() + 2);
-    push_capital(&mut capital, rest);
-    capital
+    capital(rest)
 }
 
-fn push_capital(out: &mut String, words: &str) {
+fn capital(words: &str) -> String {
     let mut chars = words.chars();
-    out.extend(chars.next().into_iter().flat_map(char::to_uppercase));
-    out.push_str(chars.as_str());
+    chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }
 
 /// What is left of words that have more than so many characters, for a `…` behind it: cut at a word where one ends near.
 fn cut(words: &str, most: usize) -> Option<&str> {
-    // Where there are no more bytes, there are no more characters.
-    let end = if words.as_bytes().get(..=most)?.is_ascii() {
-        most.saturating_sub(1)
-    } else {
-        let mut ends = words.char_indices().map(|(end, _)| end).skip(most.saturating_sub(1));
-        let (end, _) = (ends.next()?, ends.next()?);
-        end
-    };
+    let mut ends = words.char_indices().map(|(end, _)| end).skip(most.saturating_sub(1));
+    let (end, _) = (ends.next()?, ends.next()?);
     let cut = words.get(..end).unwrap_or(words);
     let at = cut.rfind(' ').filter(|at| at * 3 > cut.len() * 2).unwrap_or(cut.len());
     Some(cut.get(..at).unwrap_or(cut).trim_end_matches([',', ';', ':', ' ']))
 }
 
-fn count(out: &mut String, n: u64, noun: &str) {
-    push_number(out, n);
-    out.push(' ');
-    out.push_str(noun);
-    out.push_str(if n == 1 { "" } else { "s" });
-}
-
-fn push_number(out: &mut String, n: u64) {
-    if n >= 10 {
-        push_number(out, n / 10);
-    }
-    out.push(char::from(b'0' + (n % 10) as u8));
+fn count(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

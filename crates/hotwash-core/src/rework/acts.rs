@@ -37,7 +37,7 @@ pub(crate) fn deeds(command: &str, cwd: &str) -> Vec<Deed> {
             match segment.program() {
                 Some("cd" | "pushd") => {
                     if let Some(folder) = operands(segment.arguments()).next() {
-                        cwd = Cow::Owned(absolute(&cwd, folder).into_owned());
+                        cwd = Cow::Owned(absolute(&cwd, folder));
                     }
                 }
                 Some("git") => git(&segment, &cwd, &mut deeds),
@@ -77,7 +77,7 @@ fn git(segment: &Segment<'_>, cwd: &str, deeds: &mut Vec<Deed>) {
     let (name, arguments) = loop {
         match words {
             [flag, folder, rest @ ..] if flag == "-C" => {
-                cwd = Cow::Owned(absolute(&cwd, folder).into_owned());
+                cwd = Cow::Owned(absolute(&cwd, folder));
                 words = rest;
             }
             [flag, _, rest @ ..] if matches!(flag.as_ref(), "-c" | "--git-dir" | "--work-tree") => words = rest,
@@ -184,7 +184,7 @@ fn moves(arguments: &[Cow<'_, str>], cwd: &str, deeds: &mut Vec<Deed>) {
 /// The absolute path of a file whose name is all there.
 fn named(cwd: &str, path: &str) -> Option<String> {
     let left_open = path.contains(['*', '?', '$', '`', '{', '~']) || path.ends_with('/');
-    (!left_open).then(|| absolute(cwd, path).into_owned())
+    (!left_open).then(|| absolute(cwd, path))
 }
 
 fn operands<'s>(arguments: &'s [Cow<'_, str>]) -> impl Iterator<Item = &'s str> {

@@ -41,35 +41,21 @@ struct File {
     touches: Vec<Touch>,
 }
 
-/// A line was added or removed. In one number, which sorts by line, then by time.
+/// A line was added or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-struct Touch(u64);
+struct Touch {
+    line: Line,
+    /// The number of the edit.
+    edit: u32,
+    removed: bool,
+    /// It is of a new file's content.
+    created: bool,
+}
 
 impl Touch {
-    const REMOVED: u64 = 1;
-    const CREATED: u64 = 2;
-
-    /// By the first edit.
-    fn new(line: Line, how: u64) -> Touch {
-        Touch(u64::from(line.number()) << 33 | how)
-    }
-    /// The same by another edit than the first.
-    fn by(self, edit: u32) -> Touch {
-        Touch(self.0 | u64::from(edit) << 2)
-    }
-    fn line(self) -> Line {
-        Line::new((self.0 >> 33) as u32)
-    }
-    fn edit(self) -> u32 {
-        (self.0 >> 2) as u32 & Line::LAST
-    }
-    fn removed(self) -> bool {
-        self.0 & Touch::REMOVED != 0
-    }
     /// Whether it is another touch of the same line, the other way round, by an edit.
     fn undoes(self, other: Touch) -> bool {
-        (self.0 ^ other.0 ^ Touch::REMOVED) & (!0 << 33 | Touch::REMOVED | Touch::CREATED) == 0
+        self.line == other.line && self.removed != other.removed && self.created == other.created
     }
 }
 
@@ -103,20 +89,20 @@ impl Lines {
         let Lines { added, removed, touches, patched, .. } = &mut lines;
         for line in change.patch {
             let line = line.to_str();
-            let (how, line) = match (line.strip_prefix('+'), line.strip_prefix('-')) {
-                (Some(line), _) => (0, line),
-                (_, Some(line)) => (Touch::REMOVED, line),
+            let (text, goes) = match (line.strip_prefix('+'), line.strip_prefix('-')) {
+                (Some(text), _) => (text, false),
+                (_, Some(text)) => (text, true),
                 _ => continue,
             };
-            *added += 1 - how;
-            *removed += how;
-            touches.extend(hashes(line).flatten().next().map(|line| Touch::new(line, how)));
+            *(if goes { &mut *removed } else { &mut *added }) += 1;
+            let line = hashes(text).flatten().next();
+            touches.extend(line.map(|line| Touch { line, edit: 0, removed: goes, created: false }));
         }
         *patched = touches.len();
         if let Some(content) = change.created {
             for line in hashes(&content.to_str()) {
                 *added += 1;
-                touches.extend(line.map(|line| Touch::new(line, Touch::CREATED)));
+                touches.extend(line.map(|line| Touch { line, edit: 0, removed: false, created: true }));
             }
         }
         lines
@@ -147,12 +133,12 @@ impl Changes {
         self.opening.clear();
         let Some(file) = self.files.get_mut(file as usize) else { return false };
         let (earlier, new) = (&file.touches, &change.touches[..change.patched]);
-        let both = || new.iter().any(|touch| touch.removed()) && new.iter().any(|touch| !touch.removed());
+        let both = || new.iter().any(|touch| touch.removed) && new.iter().any(|touch| !touch.removed);
         let went_back = !earlier.is_empty()
             && both()
             && new.iter().all(|touch| earlier.iter().any(|earlier| touch.undoes(*earlier)));
         file.created |= change.created;
-        file.touches.extend(change.touches.iter().map(|touch| touch.by(edit)));
+        file.touches.extend(change.touches.iter().map(|touch| Touch { edit, ..*touch }));
         went_back
     }
 
@@ -285,17 +271,17 @@ impl Changes {
                 continue;
             };
             let mut touches = file.touches.clone();
-            touches.retain(|touch| !self.is_undone(number, file.created, touch.edit()));
+            touches.retain(|touch| !self.is_undone(number, file.created, touch.edit));
             touches.sort_unstable();
             let mut lines = Vec::new();
-            for copies in touches.chunk_by(|a, b| a.line() == b.line()) {
-                let net = copies.iter().map(|touch| if touch.removed() { -1 } else { 1 }).sum();
+            for copies in touches.chunk_by(|a, b| a.line == b.line) {
+                let net = copies.iter().map(|touch| if touch.removed { -1 } else { 1 }).sum();
                 if let Some(last) = copies.last()
                     && net != 0
-                    && let Some((event, at)) = self.edits.get(last.edit() as usize)
+                    && let Some((event, at)) = self.edits.get(last.edit as usize)
                 {
                     let at = at.or(self.now).unwrap_or(Timestamp(0));
-                    lines.push(LineChange { line: last.line(), net, event: *event, at });
+                    lines.push(LineChange { line: last.line, net, event: *event, at });
                 }
             }
             fingerprint.files.push(FileChange { file: key, created: file.created, lines });

@@ -5,11 +5,13 @@
 //! some 200,000 at worst, where a hundred lines meet a stranger once in a hundred times, and then one line of them is
 //! misjudged.
 
+use serde::{Deserialize, Serialize};
+
 /// How many letters and digits a line must have to say something: a brace and a blank do not.
 const SAYS: usize = 3;
 
 /// The hash of a line that says something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Line(u32);
 
 impl Line {
@@ -86,9 +88,9 @@ mod prism_rework {
     fn a_hash_stays_what_it_was() {
         // Hashes are kept in stores.
         for (line, hash) in [
-            ("let x = 1;", 0xda74c9f),
-            ("    return a_rather_long_name(of_something);", 0x65ed5db7),
-            ("日本語", 0x50a9644a),
+            ("let x = 1;", 0x0da7_4c9f),
+            ("    return a_rather_long_name(of_something);", 0x65ed_5db7),
+            ("日本語", 0x50a9_644a),
         ] {
             assert_eq!(Line::of(line).map(Line::number), Some(hash), "{line:?}");
         }

@@ -5,7 +5,6 @@
 //! and is taken for one.
 
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Where agents and people put worktrees inside a repository. The next part of the path is the worktree's name.
@@ -52,13 +51,7 @@ pub(super) fn tree_key(cwd: &str) -> u64 {
 }
 
 /// A path made absolute, with `.` and `..` resolved as far as words go. Nobody asks the disk.
-pub(crate) fn absolute<'p>(cwd: &str, path: &'p str) -> Cow<'p, str> {
-    let steps = |part: &str| part.is_empty() || part == "." || part == "..";
-    if let Some(rooted) = path.strip_prefix('/')
-        && !rooted.split('/').any(steps)
-    {
-        return Cow::Borrowed(path);
-    }
+pub(crate) fn absolute(cwd: &str, path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     let cwd = if path.starts_with('/') { "" } else { cwd };
     for part in cwd.split('/').chain(path.split('/')) {
@@ -66,11 +59,11 @@ pub(crate) fn absolute<'p>(cwd: &str, path: &'p str) -> Cow<'p, str> {
             ".." => {
                 parts.pop();
             }
-            part if steps(part) => {}
+            "" | "." => {}
             part => parts.push(part),
         }
     }
-    Cow::Owned(parts.iter().flat_map(|part| ["/", part]).collect())
+    parts.iter().flat_map(|part| ["/", part]).collect()
 }
 
 /// What comes before and after the part of a path that names a worktree.

@@ -34,7 +34,7 @@ impl fmt::Display for Join {
 }
 
 /// Pieces that are one session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// Which pieces, in order of time.
     pub pieces: Vec<usize>,
@@ -52,7 +52,7 @@ pub fn runs(pieces: &[&Piece]) -> Vec<Run> {
     for at in order {
         let piece = pieces[at];
         let before = piece.starts.and_then(|starts| ends.range(..=(starts, usize::MAX)).next_back()).copied();
-        let joined = before.and_then(|(_, run)| Some((run, open[run].join(piece, pieces)?)));
+        let joined = before.and_then(|(_, run)| Some((run, open[run].join(piece)?)));
         let run = if let Some((run, join)) = joined {
             open[run].run.joins.push(join);
             run
@@ -75,34 +75,23 @@ pub(super) fn is_enough(shared: usize, files: usize) -> bool {
 #[derive(Default)]
 struct Open {
     run: Run,
-    /// The files that its pieces touch, as far as anybody asked: hardly any piece begins soon enough after another.
+    /// The files that its pieces touch.
     touched: KeySet<u64>,
-    /// How many pieces those are of.
-    asked: usize,
     ends: Option<Timestamp>,
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Run { pieces: Vec::with_capacity(1), joins: Vec::new() }
-    }
 }
 
 impl Open {
     fn take(&mut self, at: usize, piece: &Piece) {
         self.run.pieces.push(at);
+        self.touched.extend(&piece.touched);
         self.ends = self.ends.max(piece.ends);
     }
 
     /// Whether a piece belongs to this run, and why.
-    fn join(&mut self, piece: &Piece, pieces: &[&Piece]) -> Option<Join> {
+    fn join(&self, piece: &Piece) -> Option<Join> {
         let gap_ms = piece.starts?.0 - self.ends?.0;
         if !piece.opened.may_rejoin() || !(0..=GAP_MS).contains(&gap_ms) {
             return None;
-        }
-        let since = std::mem::replace(&mut self.asked, self.run.pieces.len());
-        for &at in &self.run.pieces[since..] {
-            self.touched.extend(&pieces[at].touched);
         }
         let files = piece.touched.len();
         let shared = piece.touched.iter().filter(|file| self.touched.contains(file)).count();

@@ -50,7 +50,7 @@ impl Read {
         let Read { mut file, role: known, is_new, mut transcript } = self;
         let reading = stored(&transcript.reading);
         let mut parts: Vec<&mut Part> = transcript.pieces.parts_mut().collect();
-        let finished: Vec<Finished> = parts.iter_mut().map(|part| Finished::of(&mut part.ledger, setup)).collect();
+        let finished: Vec<Finished> = parts.iter().map(|part| Finished::of(&part.ledger, setup)).collect();
         if let Some((Finished { facts: last, .. }, part)) = finished.last().zip(parts.last())
             && !(last.ending.ended_on_open_calls.is_empty() && last.ending.ended_without_answer.is_empty())
             && is_fresh(&part.ledger.identity(), setup)

@@ -391,7 +391,7 @@ fn longer(facts: &Facts, times: u32) -> Facts {
     let mut value = serde_json::to_value(facts).unwrap();
     grow(&mut value, times);
     let mut facts: Facts = serde_json::from_value(value).unwrap();
-    for id in facts.verification.ended_red.0.iter_mut() {
+    for id in &mut facts.verification.ended_red.0 {
         id.0 += (times - 1) * 1000;
     }
     facts

@@ -64,7 +64,7 @@ pub(super) fn read(facts: &Facts, offline: &Offline) -> Reading {
 /// Errors that no other item counts: not refused edits, and not those that a retry followed.
 fn other_errors(facts: &Facts) -> Vec<EventId> {
     let refused = &facts.edits.edits_refused_unread.0;
-    let mut errors: Vec<EventId> = facts.tools.tool_errors.0.to_vec();
+    let mut errors: Vec<EventId> = facts.tools.tool_errors.0.clone();
     for retry in &facts.tools.retries.0 {
         // Errors are cited by their results and retries by their calls: the error retried is the nearest one before.
         if let Some(at) = errors.iter().rposition(|error| error < retry) {

@@ -280,7 +280,7 @@ impl From<Graded> for SessionRows {
 
 /// Writes the facts of a session.
 fn facts(graded: &Graded, texts: &mut Texts) -> Place {
-    texts.add(|out| graded.session.facts.get().write_stored(out))
+    texts.add_words(&graded.session.facts.get().stored())
 }
 
 impl PrintRow {
