@@ -19,6 +19,32 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     Some(below + (above - below) * place.fract())
 }
 
+/// The variance; `ddof` is 1 for a sample and 0 for a population. `None` where there are too few values.
+pub fn variance(values: &[f64], ddof: usize) -> Option<f64> {
+    if values.len() <= ddof {
+        return None;
+    }
+    let mean = mean(values.iter().copied())?;
+    let sum: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some(sum / (values.len() - ddof) as f64)
+}
+
+/// The place of each value when all are sorted, from 1; equal values share the mean of their places.
+pub fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut at = 0;
+    for tied in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let rank = at as f64 + f64::midpoint(tied.len() as f64, 1.0);
+        for place in tied {
+            ranks[*place] = rank;
+        }
+        at += tied.len();
+    }
+    ranks
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +65,12 @@ mod tests {
         }
         assert_eq!(quantile(&[7.0], 0.3), Some(7.0));
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn equal_values_share_a_rank() {
+        assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
+        assert_eq!(variance(&[1.0, 3.0], 1), Some(2.0));
+        assert_eq!(variance(&[1.0], 1), None);
     }
 }
