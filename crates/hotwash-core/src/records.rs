@@ -143,32 +143,28 @@ impl Role {
     }
 }
 
-/// A transcript as it was read, ready to be kept.
+/// What was read: a transcript with its pieces, and the sessions that they make up by themselves.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The file.
     pub file: FileState,
     /// What it turned out to be.
     pub role: Role,
-    /// Nothing of it, or of another in its place, was kept before.
-    pub is_new: bool,
     /// What reading had to say, as JSON; empty where all was sound.
     pub reading: String,
     /// Keys of its messages and prompts, by which copies are found.
     pub keys: Vec<Key>,
     /// Its pieces.
     pub pieces: Vec<Piece>,
-    /// The sessions that came of it, one for each piece, with their grades. If it is new, those pieces are left out that
-    /// are `joined`.
+    /// The sessions, each of one piece or of several that belong together unless a piece of another transcript lies
+    /// between them.
     pub sessions: Vec<Graded>,
-    /// Those of several pieces, which belong together unless another transcript gets in between.
-    pub joined: Vec<Joined>,
 }
 
-/// A session with what a judge says of it.
+/// What is kept: a session with its facts, and what the offline judge says of it.
 #[derive(Clone, Debug)]
 pub struct Graded {
-    /// The session.
+    /// The session, under the id of its first piece.
     pub session: Session,
     /// Its grade.
     pub grade: Grade,
@@ -176,6 +172,8 @@ pub struct Graded {
     pub outcome: Outcome,
     /// The lines that it added and removed.
     pub print: Fingerprint,
+    /// Its pieces, in order of time; at least one.
+    pub parts: Vec<StoredPart>,
 }
 
 /// A session as the PRISM score sees it.
@@ -263,15 +261,6 @@ pub fn transcript_numbers(parts: &[StoredPart]) -> Vec<usize> {
         .collect()
 }
 
-/// Several pieces as one session.
-#[derive(Clone, Debug)]
-pub struct Joined {
-    /// The session, under the id of its first piece.
-    pub graded: Graded,
-    /// Its pieces, in order of time.
-    pub parts: Vec<StoredPart>,
-}
-
 /// The keys by which copies of a transcript are found.
 #[derive(Clone, Debug)]
 pub struct Holder {
@@ -302,7 +291,7 @@ pub struct Query {
     pub without_facts: bool,
 }
 
-/// A session as it is listed.
+/// What is shown: a session with all that was said of it.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The session.

@@ -22,15 +22,10 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How many troublesome files are named.
 const NAMED: usize = 3;
-
-/// Where there is no store yet, up to this much is read before any of it is kept. If that is interrupted, it is read again,
-/// which takes some seconds.
-const MADE_BYTES: u64 = 8 << 30;
 
 /// What is read.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +102,7 @@ impl<'a> Run<'a> {
         let (mut discovery, (rules, opened)) = std::thread::scope(|scope| {
             let opens = scope.spawn(|| {
                 let rules = machine::rules(env, &settings.store.value, NewKey::Keep);
-                let opened = Store::open_or_make(&settings.store.value, rules.clone());
+                let opened = Store::open(&settings.store.value, rules.clone());
                 (rules, opened)
             });
             (discover(&places), opens.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -118,9 +113,7 @@ impl<'a> Run<'a> {
                 return Err(nothing_readable(&discovery));
             }
         }
-        let is_much = discovery.found.iter().map(|found| found.size).sum::<u64>() > MADE_BYTES;
-        let in_place = |mut store: Store| if is_much { store.take_place().map(|_| store) } else { Ok(store) };
-        let (store, mut not_kept) = match opened.and_then(in_place) {
+        let (store, mut not_kept) = match opened {
             Ok(store) => (store, None),
             Err(error) if error.only_writing_fails() => (Store::in_memory(rules.clone())?, Some(error.to_string())),
             Err(error) => return Err(error.into()),
@@ -262,15 +255,6 @@ impl<'a> Run<'a> {
         let window = self.window(screen, until, query)?;
         let rows = self.store.sessions(&window.within(query))?;
         Ok((window, rows))
-    }
-
-    /// Brings what was kept to the disk while the caller goes on: closing the store would wait for it.
-    pub(crate) fn to_disk(&self) -> Option<ToDisk> {
-        if !self.has_read() || !self.is_kept() {
-            return None;
-        }
-        let mut disk = self.store.disk();
-        std::thread::Builder::new().spawn(move || disk.checkpoint()).ok().map(|thread| ToDisk(Some(thread)))
     }
 
     /// Asks the store two things at once, where there is a second way into it.
@@ -435,19 +419,6 @@ fn nothing_readable(discovery: &Discovery) -> Failure {
         .take(NAMED)
         .fold(failure, |failure, (path, why)| failure.cause(format!("{}: {why}", path.display())));
     failure.hint("give transcripts (.jsonl), folders of them, or - for stdin")
-}
-
-/// What is being brought to the disk; waits for it when dropped. It must be gone before the store is: only the last one to
-/// close a store clears its log away.
-pub(crate) struct ToDisk(Option<JoinHandle<()>>);
-
-impl Drop for ToDisk {
-    fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            // What it could not do, closing the store does.
-            let _ = thread.join();
-        }
-    }
 }
 
 /// Now.

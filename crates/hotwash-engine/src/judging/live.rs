@@ -6,17 +6,13 @@ use super::matter::Matter;
 use super::purse::{Purse, Reserved};
 use super::{Backend, Docket, Dockets, Report, Setup};
 use crate::judges::{Failing, JudgeError, Reply};
-use crate::stores::{Disk, Store, StoreError};
+use crate::stores::{Store, StoreError};
 use hotwash_core::prompts::Prompt;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
-
-/// How long an answer that was kept may not yet be on the disk.
-const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// A question on its way.
 struct Errand {
@@ -42,27 +38,12 @@ pub(super) fn judge<'r>(
     purse: Purse,
     setup: &'r Setup<'r>,
 ) -> Result<Report, StoreError> {
-    let disk = store.without_waiting()?;
-    let judged = judge_meanwhile(store, dockets, purse, setup, disk);
-    let waits = store.with_waiting();
-    judged.and_then(|report| waits.map(|()| report))
-}
-
-/// Judges, while commits are brought to the disk by somebody who has the time to wait for it.
-fn judge_meanwhile<'r>(
-    store: &mut Store,
-    dockets: Dockets<'r>,
-    purse: Purse,
-    setup: &'r Setup<'r>,
-    mut disk: Disk,
-) -> Result<Report, StoreError> {
     let Dockets { open, report } = dockets;
     let carrier = Carrier::new(store, purse, report, setup);
     let (errands, inbox) = mpsc::channel::<Errand>();
     let inbox = Mutex::new(inbox);
     let (replies, answers) = mpsc::channel();
     let halt = AtomicBool::new(false);
-    let (kept, told) = mpsc::channel();
     // Backends are shared by the hands; the rest of the setup is not theirs.
     let backends: Vec<_> = setup
         .looks
@@ -103,13 +84,6 @@ fn judge_meanwhile<'r>(
             });
         }
         drop(replies);
-        scope.spawn(move || {
-            while told.recv().is_ok() {
-                let due = Instant::now() + A_MOMENT;
-                while told.recv_timeout(due.saturating_duration_since(Instant::now())).is_ok() {}
-                disk.sync();
-            }
-        });
         // Owned here: when the head is done, however it ends, the hands find nobody to work for.
         let head = Head {
             carrier,
@@ -123,7 +97,6 @@ fn judge_meanwhile<'r>(
             answered: HashSet::new(),
             count: 0,
             halt: &halt,
-            kept,
         };
         head.run()
     })
@@ -144,8 +117,6 @@ struct Head<'s, 'r> {
     count: u64,
     /// Set where no other question will fare better: the hands drop what they were given.
     halt: &'s AtomicBool,
-    /// Told whenever something was kept.
-    kept: mpsc::Sender<()>,
 }
 
 impl<'r> Head<'_, 'r> {
@@ -175,9 +146,8 @@ impl<'r> Head<'_, 'r> {
             }
             self.look_ahead()?;
             let said = self.hear(false);
-            // What was paid for is safe before anything is made of it: from a kill now, from a power cut a moment later.
+            // What was paid for is safe before anything is made of it.
             self.carrier.keep_answers()?;
-            let _ = self.kept.send(());
             // Nobody waits for what is made of it.
             self.hand_out_ready()?;
             for (number, ask, heard) in said {

@@ -359,7 +359,6 @@ pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'
         Estimate { probably: Some(Picodollars(0)), at_most: Some(Picodollars(0)), ..Estimate::default() };
     let add = |sum: Option<Picodollars>, cost: Option<Picodollars>| Some(sum?.plus(cost?));
     let mut kept = 0;
-    let _store = store.as_it_is()?;
     for docket in &mut dockets.open {
         let matter = match docket.matter.take() {
             Some(matter) => matter,
@@ -396,10 +395,9 @@ pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'
 /// Judges. Whatever happens on the way, every answer that came is kept.
 pub fn judge<'r>(store: &mut Store, mut dockets: Dockets<'r>, setup: &'r Setup<'r>) -> Result<Report, StoreError> {
     let purse = dockets.report.purse.take().unwrap_or_else(|| Purse::new(setup.cap));
+    store.keep_safe()?;
     let is_deferred = |look: &Look<'_>| matches!(look.backend, Backend::Deferred(_));
     if setup.looks.iter().any(is_deferred) {
-        // Answers come in by the batch: there is time to wait for the disk.
-        store.keep_safe()?;
         deferred::judge(store, dockets, purse, setup)
     } else {
         live::judge(store, dockets, purse, setup)

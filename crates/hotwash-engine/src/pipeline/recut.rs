@@ -1,7 +1,7 @@
 //! Cuts transcripts again of whose prompts something else is known since they were read.
 
-use super::entry::Read;
-use super::{Ready, Setup, grade_missing, open_transcript, settle};
+use super::entry::entry;
+use super::{Setup, grade_missing, open_transcript, settle};
 use crate::sources::Agent;
 use crate::sources::claude_code::read::{Transcript, Window};
 use crate::stores::{Holding, Role, Store, StoreError};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Brings all sessions in line with what is known of prompts. Says how many transcripts were cut elsewhere.
 pub fn recut(store: &mut Store, setup: &Setup<'_>) -> Result<u64, StoreError> {
     let changed = read_again(store, setup)?;
-    settle(store, setup, Ready::default())?;
+    settle(store, setup)?;
     grade_missing(store, setup.rubric)?;
     Ok(changed)
 }
@@ -39,12 +39,12 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
             }
             let mut transcript = Box::<Transcript>::default().by(Agent::of(path.as_ref())).knowing(&topics);
             if transcript.read(&mut *input, &mut window, |_| {}).is_ok() {
-                let read = Read { file, role: None, is_new: false, transcript };
-                if let Some(entry) = read.entry(setup).filter(|entry| entry.pieces != held) {
+                let entry = entry(file, None, transcript, setup);
+                if entry.pieces != held {
                     // Why it is cut may be all that is new.
                     let elsewhere =
                         !entry.pieces.iter().map(|piece| &piece.lines).eq(held.iter().map(|piece| &piece.lines));
-                    store.put_rows(&[entry.into()], &[])?;
+                    store.put(&[entry], &[])?;
                     changed += u64::from(role == Role::Main && elsewhere);
                 }
             }

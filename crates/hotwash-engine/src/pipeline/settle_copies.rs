@@ -1,71 +1,65 @@
 //! Gives copied events to the transcript that owns them.
 
-use super::entry::Read;
+use super::Setup;
+use super::entry::entry;
 use super::open::open_known;
 use super::side_by_side::side_by_side;
-use super::{Setup, Unsettled};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::sources::{Agent, claude_code, langfuse};
-use crate::stores::{FileState, Holder, Role, Rows, Store, StoreError};
+use crate::stores::{Entry, Holder, Role, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How many groups are kept in one go.
 const GROUPS: usize = 64;
 
-/// Settles the copies among transcripts that were put, given all that there are. Says which others that has changed.
+/// Settles the copies among transcripts that were put, which are marked, given all that there are.
 pub(super) fn settle_copies(
     store: &mut Store,
     setup: &Setup<'_>,
     holders: &[Holder],
-    unsettled: &Unsettled,
-) -> Result<BTreeSet<String>, StoreError> {
+    marks: &BTreeMap<String, i64>,
+) -> Result<(), StoreError> {
     let topics = Arc::new(store.decisions()?);
     let keys: Vec<&[_]> = holders.iter().map(|holder| holder.keys.as_slice()).collect();
     let mut groups: Vec<Vec<&Holder>> = copies::groups(&keys)
         .into_iter()
         .map(|group| group.into_iter().map(|at| &holders[at]).collect())
-        .filter(|group: &Vec<&Holder>| group.iter().any(|holder| unsettled.marks.contains_key(&holder.path)))
+        .filter(|group: &Vec<&Holder>| group.iter().any(|holder| marks.contains_key(&holder.path)))
         .collect();
     // The largest first, so that nobody is left with it at the end.
     groups.sort_by_key(|group| Reverse(group.iter().map(|holder| holder.keys.len()).sum::<usize>()));
     for groups in groups.chunks(GROUPS) {
         let settled = side_by_side(store, setup.jobs, groups, |store, group, window| {
-            settled(store, setup, &topics, group, unsettled, window)
+            settled(store, setup, &topics, group, window)
         })?;
-        let (rows, moved): (Vec<Vec<Rows>>, Vec<Vec<&str>>) = settled.into_iter().unzip();
-        let rows: Vec<Rows> = rows.into_iter().flatten().collect();
-        store.put_own(&rows, &moved.concat())?;
+        let (entries, moved): (Vec<Vec<Entry>>, Vec<Vec<&str>>) = settled.into_iter().unzip();
+        store.put_own(&entries.into_iter().flatten().collect::<Vec<_>>(), &moved.concat())?;
     }
-    let mut changed: BTreeSet<String> = groups.iter().flatten().map(|holder| holder.path.clone()).collect();
     if holders.iter().any(|holder| Agent::of(holder.path.as_ref()) == Agent::Langfuse) {
-        changed.extend(settle_pulled(store, setup, holders)?);
+        settle_pulled(store, setup, holders)?;
     }
-    Ok(changed)
+    Ok(())
 }
 
 /// What was pulled from Langfuse and is on disk too is a copy: the transcript says more. There are no keys to tell by,
 /// because Langfuse has no ids of messages and records; it has the session's own.
-fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Result<Vec<String>, StoreError> {
+fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Result<(), StoreError> {
     let (_, copies) = store.recorded_besides(langfuse::ENDING)?;
-    let mut rows = Vec::new();
+    let mut entries = Vec::new();
     for path in &copies {
         let Some(file) = store.file(path)? else { continue };
-        let read = Read { file, role: Some(Role::Copy), is_new: false, transcript: Box::default() };
-        let Some(mut entry) = read.entry(setup) else { continue };
+        let mut entry = entry(file, Some(Role::Copy), Box::default(), setup);
         if let Ok(at) = holders.binary_search_by(|holder| holder.path.cmp(path)) {
             entry.keys.clone_from(&holders[at].keys);
         }
-        rows.push(entry.into());
+        entries.push(entry);
     }
-    if !rows.is_empty() {
-        store.put_own(&rows, &[])?;
-    }
-    Ok(copies)
+    store.put_own(&entries, &[])
 }
 
 /// The transcripts of a group without what is not theirs, and those that can no longer be read and have nothing of their
@@ -75,11 +69,8 @@ fn settled<'h>(
     setup: &Setup<'_>,
     topics: &Arc<Decisions>,
     group: &[&'h Holder],
-    unsettled: &Unsettled,
     window: &mut Window,
-) -> Result<(Vec<Rows>, Vec<&'h str>), StoreError> {
-    // Each is asked about several times.
-    let _view = store.as_it_is()?;
+) -> Result<(Vec<Entry>, Vec<&'h str>), StoreError> {
     let (mut members, mut records) = (Vec::new(), Vec::new());
     let mut unreadable = Vec::new();
     for holder in group {
@@ -105,13 +96,7 @@ fn settled<'h>(
     });
     let taken: KeySet<Key> = gone.iter().flat_map(|gone| gone.keys.iter().copied()).collect();
 
-    // Without a state to go on from: when one grows it is read as a whole, and its copies are settled again.
-    let drop_state = |file: &FileState| {
-        if let Some(archive) = setup.archive {
-            archive.drop_state(&file.path, file.version);
-        }
-    };
-    let mut rows = Vec::new();
+    let mut entries = Vec::new();
     for (at, ((holder, file, reading), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
         let records = &records[at];
         let agent = Agent::of(file.path.as_ref());
@@ -122,11 +107,6 @@ fn settled<'h>(
             && let Ok(copied) = claude_code::read::copied(&mut *input, window, &taken)
         {
             foreign.extend(copied);
-        }
-        let is_as_read = foreign.is_empty() && !records.is_empty() && unsettled.is_new(&file.path);
-        if is_as_read && holder.role.session().is_some() && store.owns_all(&file.path, file.version)? {
-            drop_state(file);
-            continue;
         }
         let foreign: KeySet<Key> = foreign.into_iter().collect();
         let owns_nothing = if records.is_empty() {
@@ -149,11 +129,13 @@ fn settled<'h>(
             }
         }
         let role = owns_nothing.then_some(Role::Copy);
-        drop_state(file);
-        let read = Read { file: file.clone(), role, is_new: false, transcript };
-        let Some(mut entry) = read.entry(setup) else { continue };
+        // Without a state to go on from: when it grows it is read as a whole, and its copies are settled again.
+        if let Some(archive) = setup.archive {
+            archive.drop_state(&file.path, file.version);
+        }
+        let mut entry = entry(file.clone(), role, transcript, setup);
         entry.keys.clone_from(&holder.keys);
-        rows.push(entry.into());
+        entries.push(entry);
     }
-    Ok((rows, moved.into_iter().map(|holder| holder.path.as_str()).collect()))
+    Ok((entries, moved.into_iter().map(|holder| holder.path.as_str()).collect()))
 }

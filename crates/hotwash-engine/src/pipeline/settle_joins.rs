@@ -5,17 +5,15 @@
 //! left one, for another directory or another transcript, may have stood between two pieces that belong together. A joined
 //! session is read again as one, piece after piece, because facts that depend on order cannot be added up.
 
-use super::entry::{Draft, Finished, graded};
+use super::Setup;
+use super::entry::{Finished, graded};
 use super::open::{Untold, tell_lines};
-use super::{Paths, Setup, Unsettled};
 use crate::sources::claude_code::read::Window;
-use crate::stores::{
-    Graded, Holding, Joined, JoinedRows, SessionRows, Store, StoreError, StoredPart, transcript_numbers,
-};
+use crate::stores::{Graded, Holding, Store, StoreError, StoredPart, transcript_numbers};
 use hotwash_core::sessions::joining::{Run, runs};
 use hotwash_core::sessions::topic::ByWords;
 use hotwash_core::sessions::{Event, Piece, Pieces, SessionId, SessionKind};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// A piece and the transcript it is in.
 #[derive(Clone, Copy)]
@@ -36,62 +34,36 @@ impl Placed<'_> {
     }
 }
 
-/// Brings the sessions up to date after these transcripts have changed. What is ready are sessions of several pieces that need not be read again. They were put as they are if they are of new transcripts,
-/// unless some of their events turned out to be `others`'.
-pub(super) fn settle_joins(
-    store: &mut Store,
-    setup: &Setup<'_>,
-    holdings: &[Holding],
-    changed: &Paths<'_>,
-    others: &BTreeSet<String>,
-    unsettled: &Unsettled,
-) -> Result<(), StoreError> {
-    let before = store.joined()?;
-    let is_as_put = |path: &String| unsettled.is_new(path) && !others.contains(path);
-    let of_changed = |holding: &Holding| changed.contains(holding.path.as_str());
-    let mut pieces: BTreeMap<u64, Vec<Placed<'_>>> = BTreeMap::new();
+/// Brings the sessions in line with the pieces that transcripts hold.
+pub(super) fn settle_joins(store: &mut Store, setup: &Setup<'_>, holdings: &[Holding]) -> Result<(), StoreError> {
+    let (sessions, joined) = (store.session_ids()?, store.joined()?);
+    let mut folders: BTreeMap<u64, Vec<Placed<'_>>> = BTreeMap::new();
     for holding in holdings {
         for piece in &holding.pieces {
-            pieces.entry(piece.folder).or_default().push(Placed { holding, piece });
+            folders.entry(piece.folder).or_default().push(Placed { holding, piece });
         }
     }
-    let kept = store.session_ids()?;
-    // Pieces that were not alone so far. They are known by their ids, because a copy may have another place now.
-    let joined_before: HashSet<&str> = before.values().flatten().map(|part| part.id.0.as_str()).collect();
-    let (mut joined, mut read, mut single) = (Vec::new(), Vec::new(), Vec::new());
-    for placed in pieces.values() {
+    let mut changed = Vec::new();
+    for placed in folders.values() {
         for run in runs(&placed.iter().map(|placed| placed.piece).collect::<Vec<_>>()) {
-            if let [alone] = run.pieces[..] {
-                let (alone, id) = (placed[alone], placed[alone].piece.id());
-                // What it was joined to may be gone altogether, and its session with it.
-                if joined_before.contains(id.0.as_str()) || !kept.contains(&id) {
-                    single.extend(part(store, setup, alone)?);
-                }
-                continue;
-            }
-            let of_run: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
-            let ids: Vec<SessionId> = of_run.iter().map(|placed| placed.piece.id()).collect();
-            let known = before.get(&ids[0].0).filter(|parts| parts.iter().map(|part| &part.id).eq(&ids));
-            let ready = unsettled.ready.joined.get(&ids[0]).filter(|ready| is_same(&ready.parts, &of_run));
-            let is_put = ready
-                .is_some_and(|ready| ready.is_put && is_as_put(&of_run[0].holding.path) && known == Some(&ready.parts));
-            if is_put || known.is_some() && !of_run.iter().any(|placed| of_changed(placed.holding)) {
-                continue;
-            }
-            match ready {
-                Some(ready) => joined.push(ready),
-                None => read.extend(join(store, setup, &run, &of_run)?),
+            let pieces: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
+            let ids: Vec<SessionId> = pieces.iter().map(|placed| placed.piece.id()).collect();
+            let known = joined.get(&ids[0].0);
+            let is_kept = sessions.contains(&ids[0])
+                && match known {
+                    None => pieces.len() == 1,
+                    // A transcript that was put again since has given its pieces sessions of their own.
+                    Some(parts) => is_same(parts, &pieces) && !ids[1..].iter().any(|id| sessions.contains(id)),
+                };
+            if !is_kept {
+                changed.extend(session(store, setup, &run, &pieces)?);
             }
         }
     }
-    joined.extend(&read);
-    if joined.is_empty() && single.is_empty() {
-        return Ok(());
-    }
-    store.put_joined(&joined, &single)
+    store.put_sessions(&changed)
 }
 
-/// Whether parts that were joined while reading are these.
+/// Whether a session has these pieces.
 fn is_same(parts: &[StoredPart], pieces: &[Placed<'_>]) -> bool {
     let same = |(part, Placed { holding, piece }): (&StoredPart, &Placed<'_>)| {
         (part.path.as_str(), part.version, &part.lines) == (holding.path.as_str(), holding.version, &piece.lines)
@@ -99,29 +71,18 @@ fn is_same(parts: &[StoredPart], pieces: &[Placed<'_>]) -> bool {
     parts.len() == pieces.len() && parts.iter().zip(pieces).all(same)
 }
 
-/// A session made of several pieces; none if one of them can no longer be read.
-fn join(store: &Store, setup: &Setup<'_>, run: &Run, pieces: &[Placed<'_>]) -> Result<Option<JoinedRows>, StoreError> {
-    let Some((mut graded, mut parts)) = replay(store, setup, pieces)? else { return Ok(None) };
-    for (part, join) in parts[1..].iter_mut().zip(&run.joins) {
+/// The session that pieces make up; none if one of them can no longer be read.
+fn session(store: &Store, setup: &Setup<'_>, run: &Run, pieces: &[Placed<'_>]) -> Result<Option<Graded>, StoreError> {
+    let Some(mut graded) = replay(store, setup, pieces)? else { return Ok(None) };
+    for (part, join) in graded.parts[1..].iter_mut().zip(&run.joins) {
         part.joined = Some(*join);
     }
     graded.session.open = pieces.last().is_some_and(Placed::is_last);
-    Ok(Some(Joined { graded, parts }.into()))
-}
-
-/// A session that is one piece again.
-fn part(store: &Store, setup: &Setup<'_>, piece: Placed<'_>) -> Result<Option<(SessionRows, String, u32)>, StoreError> {
-    let Some((mut graded, _)) = replay(store, setup, &[piece])? else { return Ok(None) };
-    graded.session.open = piece.is_last();
-    Ok(Some((graded.into(), piece.holding.path.clone(), piece.holding.version)))
+    Ok(Some(graded))
 }
 
 /// Reads pieces as one session.
-fn replay(
-    store: &Store,
-    setup: &Setup<'_>,
-    pieces: &[Placed<'_>],
-) -> Result<Option<(Graded, Vec<StoredPart>)>, StoreError> {
+fn replay(store: &Store, setup: &Setup<'_>, pieces: &[Placed<'_>]) -> Result<Option<Graded>, StoreError> {
     let mut parts: Vec<StoredPart> = pieces
         .iter()
         .map(|Placed { holding, piece }| StoredPart::of(&holding.path, holding.version, "", piece))
@@ -149,8 +110,7 @@ fn replay(
     let finished = Finished::of(whole.ledger_mut(), setup);
     let last = &pieces[pieces.len() - 1];
     let next = last.holding.pieces.iter().skip_while(|piece| *piece != last.piece).nth(1);
-    let draft = Draft::new(SessionKind::Main, pieces[0].piece, next, whole.ledger_mut(), finished, setup);
-    Ok(graded(vec![draft], setup).pop().map(|graded| (graded, parts)))
+    Ok(Some(graded(SessionKind::Main, parts, pieces[0].piece, next, whole.ledger_mut(), finished, setup)))
 }
 
 /// Tells `tell` the events of pieces, each with the number of its transcript, and before them, without one, what came before

@@ -5,4 +5,4 @@ pub mod sqlite;
 pub(crate) mod suite;
 
 pub use hotwash_core::records::*;
-pub use sqlite::{Disk, JoinedRows, Put, Rows, SessionRows, Store, StoreError};
+pub use sqlite::{Store, StoreError};

@@ -2,8 +2,8 @@
 //! expression that makes an empty store.
 
 use super::{
-    Answered, Archived, Entry, FileState, Form, Graded, Joined, Judged, Judgement, Judging, Lack, Lookup, Query, Role,
-    Row, Rows, Ruled, Store, StoredPart,
+    Answered, Archived, Entry, FileState, Form, Graded, Judged, Judgement, Judging, Lack, Lookup, Query, Role, Row,
+    Ruled, Store, StoreError, StoredPart,
 };
 use crate::judges::Stop;
 use crate::sources::claude_code::read::Transcript;
@@ -106,15 +106,15 @@ impl Sample {
             decoder: 3,
             version: 4,
         };
+        let part = StoredPart::of(&file.path, file.version, self.recorded, &piece);
+        let parts = vec![StoredPart { id: session.id.clone(), ..part }];
         Entry {
             file,
             role,
-            is_new: false,
             reading: "{\"lines\":12}".into(),
             keys: vec![Key(self.name.len() as u64), Key(u64::MAX)],
             pieces: vec![piece],
-            sessions: vec![Graded { outcome: outcomes::offline(session.facts.get()), print, session, grade }],
-            joined: Vec::new(),
+            sessions: vec![Graded { outcome: outcomes::offline(session.facts.get()), print, session, grade, parts }],
         }
     }
 }
@@ -122,8 +122,14 @@ impl Sample {
 /// The entry with the session that its piece really begins, under this key.
 fn keyed(mut entry: Entry, key: u64) -> Entry {
     entry.pieces[0].first = Key(key);
-    entry.sessions[0].session.id = entry.pieces[0].id();
+    let id = entry.pieces[0].id();
+    entry.sessions[0].session.id = id.clone();
+    entry.sessions[0].parts[0].id = id;
     entry
+}
+
+fn put(store: &mut Store, entries: &[Entry]) -> Result<(), StoreError> {
+    store.put(entries, &[]).map(drop)
 }
 
 fn all(store: &Store) -> Vec<Row> {
@@ -137,7 +143,7 @@ fn names(rows: &[Row]) -> Vec<&str> {
 pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
     let main = SAMPLE.entry();
     let sub = Sample { name: "b", kind: SessionKind::Subagent, hour: None, ..SAMPLE }.entry();
-    store.put(&[main.clone(), sub.clone()]).unwrap();
+    put(store, &[main.clone(), sub.clone()]).unwrap();
     let rows = all(store);
     assert_eq!(names(&rows), ["a", "b"]);
     for (row, entry) in rows.iter().zip([&main, &sub]) {
@@ -173,9 +179,9 @@ pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
 
 pub(crate) fn putting_twice_is_putting_once(store: &mut Store) {
     let entries = [SAMPLE.entry(), Sample { name: "b", ..SAMPLE }.entry()];
-    store.put(&entries).unwrap();
+    put(store, &entries).unwrap();
     let before = format!("{:?}", all(store));
-    store.put(&entries).unwrap();
+    put(store, &entries).unwrap();
     let grades: Vec<_> =
         entries.iter().map(|entry| (entry.sessions[0].session.id.clone(), entry.sessions[0].grade.clone())).collect();
     store.put_grades(&grades).unwrap();
@@ -185,12 +191,12 @@ pub(crate) fn putting_twice_is_putting_once(store: &mut Store) {
 
 pub(crate) fn a_transcript_under_a_new_id_leaves_nothing_behind(store: &mut Store) {
     let entry = keyed(SAMPLE.entry(), 1);
-    store.put(std::slice::from_ref(&entry)).unwrap();
+    put(store, std::slice::from_ref(&entry)).unwrap();
     let entry = keyed(entry, 2);
-    store.put(std::slice::from_ref(&entry)).unwrap();
+    put(store, std::slice::from_ref(&entry)).unwrap();
     assert_eq!(ids(&all(store)), [entry.pieces[0].id()]);
     let copy = Entry { role: Role::Copy, pieces: Vec::new(), sessions: Vec::new(), ..entry };
-    store.put(&[copy]).unwrap();
+    put(store, &[copy]).unwrap();
     assert!(all(store).is_empty());
     assert!(store.ungraded("", "", "").unwrap().is_empty());
 }
@@ -201,17 +207,17 @@ fn ids(rows: &[Row]) -> Vec<SessionId> {
 
 pub(crate) fn a_rewritten_transcript_leaves_the_old_session(store: &mut Store) {
     let entry = keyed(SAMPLE.entry(), 1);
-    store.put(std::slice::from_ref(&entry)).unwrap();
+    put(store, std::slice::from_ref(&entry)).unwrap();
     let mut other = keyed(Sample { name: "c", ..SAMPLE }.entry(), 2);
     other.file = FileState { version: 5, ..entry.file.clone() };
-    store.put(&[other.clone()]).unwrap();
+    put(store, &[other.clone()]).unwrap();
     let versions: Vec<_> = all(store).iter().map(|row| (row.session.id.clone(), row.version)).collect();
     assert_eq!(versions.len(), 2);
     assert!(versions.contains(&(entry.pieces[0].id(), 4)));
     assert_eq!(store.parts(&all(store)[0]).unwrap().len(), 1);
     // And goes on under its new id without touching the old one.
     let later = keyed(other, 3);
-    store.put(std::slice::from_ref(&later)).unwrap();
+    put(store, std::slice::from_ref(&later)).unwrap();
     let mut found = ids(&all(store));
     found.sort();
     let mut expected = [entry.pieces[0].id(), later.pieces[0].id()];
@@ -229,15 +235,15 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     let child = |name, recorded, hour| {
         Sample { name, recorded, kind: SessionKind::Subagent, hour: Some(hour), ..SAMPLE }.entry()
     };
-    store.put(&[first.clone(), second.clone(), child("x", "5e55-a", 10), child("y", "5e55-b", 12)]).unwrap();
+    put(store, &[first.clone(), second.clone(), child("x", "5e55-a", 10), child("y", "5e55-b", 12)]).unwrap();
     let whole =
         |entry: &Entry| StoredPart::of(&entry.file.path, 4, &entry.sessions[0].session.recorded, &entry.pieces[0]);
     let join = Join { gap_ms: 5, files: 2, shared: 1 };
     let parts = vec![whole(&first), StoredPart { joined: Some(join), ..whole(&second) }];
     let graded = first.sessions[0].clone();
-    let joined = Joined { graded: graded.clone(), parts: parts.clone() }.into();
+    let joined = Graded { parts: parts.clone(), ..graded.clone() };
     for _ in 0..2 {
-        store.put_joined(&[&joined], &[]).unwrap();
+        store.put_sessions(std::slice::from_ref(&joined)).unwrap();
         let rows = store.sessions(&Query::default()).unwrap();
         assert_eq!(ids(&rows), [first.pieces[0].id()]);
         assert_eq!(store.parts(&rows[0]).unwrap(), parts);
@@ -256,23 +262,23 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     assert_eq!(store.outcomes().unwrap()[&second.file.path].sessions, 0);
     assert_eq!(store.entangled(std::slice::from_ref(&graded.session.id)).unwrap().len(), 3);
 
-    let single = |entry: &Entry| (entry.sessions[0].clone().into(), entry.file.path.clone(), 4);
-    store.put_joined(&[], &[single(&first), single(&second)]).unwrap();
+    let single = |entry: &Entry| entry.sessions[0].clone();
+    store.put_sessions(&[single(&first), single(&second)]).unwrap();
     assert_eq!(store.sessions(&Query::default()).unwrap().len(), 2);
     assert!(store.joined().unwrap().is_empty());
     assert_eq!(store.roles().unwrap()[&Role::Main], 2);
 
     // Parted under another rubric, the second one still has the grade that it had before it was joined.
-    store.put_joined(&[&joined], &[]).unwrap();
+    store.put_sessions(std::slice::from_ref(&joined)).unwrap();
     assert_eq!(all(store).iter().filter(|row| row.session.kind == SessionKind::Main).count(), 1);
     let mut parted = second.sessions[0].clone();
     parted.grade = offline::grade(parted.session.facts.get(), &Rubric::shipped("v1").unwrap());
-    store.put_joined(&[], &[single(&first), (parted.into(), second.file.path.clone(), 4)]).unwrap();
+    store.put_sessions(&[single(&first), parted]).unwrap();
     assert!(all(store).len() == 4 && all(store).iter().all(|row| row.grade.is_some() && row.outcome.is_some()));
 
     // Somebody forgets one of the two before they are joined.
     store.forget(&[second.pieces[0].id()]).unwrap();
-    store.put_joined(&[&joined], &[single(&second)]).unwrap();
+    store.put_sessions(&[single(&second), joined]).unwrap();
     assert_eq!(ids(&store.sessions(&Query::default()).unwrap()), [first.pieces[0].id()]);
     assert!(store.joined().unwrap().is_empty());
 }
@@ -281,12 +287,12 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
 pub(crate) fn put_joined_pair(store: &mut Store) -> SessionId {
     let first = keyed(Sample { name: "a", recorded: "5e55-a", ..SAMPLE }.entry(), 1);
     let second = keyed(Sample { name: "b", recorded: "5e55-b", hour: Some(12), ..SAMPLE }.entry(), 2);
-    store.put(&[first.clone(), second.clone()]).unwrap();
+    put(store, &[first.clone(), second.clone()]).unwrap();
     store.put_judgements(&[judgement(&second, 20)]).unwrap();
     let part = |entry: &Entry| StoredPart::of(&entry.file.path, 4, "", &entry.pieces[0]);
     let join = Join { gap_ms: 5, files: 2, shared: 1 };
     let parts = vec![part(&first), StoredPart { joined: Some(join), ..part(&second) }];
-    store.put_joined(&[&Joined { graded: first.sessions[0].clone(), parts }.into()], &[]).unwrap();
+    store.put_sessions(&[Graded { parts, ..first.sessions[0].clone() }]).unwrap();
     first.pieces[0].id()
 }
 
@@ -296,7 +302,7 @@ pub(crate) fn sessions_are_found_by_the_beginning_of_their_ids(store: &mut Store
         Sample { name: "abd2", recorded: "5e55-2", ..SAMPLE },
         Sample { name: "eee3", recorded: "5e55-1", kind: SessionKind::Subagent, ..SAMPLE },
     ];
-    store.put(&samples.map(|sample| sample.entry())).unwrap();
+    put(store, &samples.map(|sample| sample.entry())).unwrap();
     let find = |prefix: &str| match store.lookup(prefix, &RUBRIC.hash()).unwrap() {
         Lookup::One(row) => row.session.id.0.trim_end_matches('0').to_string(),
         Lookup::None => "none".into(),
@@ -325,7 +331,7 @@ pub(crate) fn the_last_session_is_the_latest_of_a_person(store: &mut Store) {
         Sample { name: "c", hour: None, ..SAMPLE },
         Sample { name: "d", hour: Some(9), kind: SessionKind::Subagent, ..SAMPLE },
     ];
-    store.put(&samples.map(|sample| sample.entry())).unwrap();
+    put(store, &samples.map(|sample| sample.entry())).unwrap();
     let Lookup::One(row) = store.lookup("last", "").unwrap() else { panic!("no last session") };
     assert_eq!(names(&[*row]), ["b"]);
     assert_eq!(store.newest(&Query::default()).unwrap(), Some(Timestamp(8 * HOUR)));
@@ -343,7 +349,7 @@ pub(crate) fn windows_include_their_beginning_and_not_their_end(store: &mut Stor
         Sample { name: "b", hour: Some(12), ..SAMPLE }, // until 13
         Sample { name: "c", hour: None, ..SAMPLE },
     ];
-    store.put(&samples.map(|sample| sample.entry())).unwrap();
+    put(store, &samples.map(|sample| sample.entry())).unwrap();
     let list = |since: Option<i64>, until: Option<i64>| {
         let query = Query { since: since.map(Timestamp), until: until.map(Timestamp), ..Query::default() };
         names(&store.sessions(&query).unwrap()).join("")
@@ -364,7 +370,7 @@ pub(crate) fn projects_and_transcripts_narrow_a_list(store: &mut Store) {
         Sample { name: "b", project: "/srv/tidepool", ..SAMPLE },
         Sample { name: "c", kind: SessionKind::Subagent, ..SAMPLE },
     ];
-    store.put(&samples.map(|sample| sample.entry())).unwrap();
+    put(store, &samples.map(|sample| sample.entry())).unwrap();
     let list = |query: Query| names(&store.sessions(&query).unwrap()).join("");
     assert_eq!(list(Query::default()), "ab");
     assert_eq!(list(Query { subagents: true, ..Query::default() }), "abc");
@@ -377,7 +383,7 @@ pub(crate) fn projects_and_transcripts_narrow_a_list(store: &mut Store) {
 
 pub(crate) fn what_has_no_grade_is_said(store: &mut Store) {
     let entries = [SAMPLE.entry(), Sample { name: "b", ..SAMPLE }.entry()];
-    store.put(&entries).unwrap();
+    put(store, &entries).unwrap();
     let ungraded = |store: &Store, hash: &str, version: &str| {
         store.ungraded(hash, offline::JUDGE, version).unwrap().into_iter().map(|(id, _)| id).collect::<Vec<_>>()
     };
@@ -412,7 +418,7 @@ pub(crate) fn what_was_said_under_another_rubric_stays(store: &mut Store) {
     let mut put = |rubric: &Rubric| {
         let mut entry = entry.clone();
         entry.sessions[0].grade = by(rubric);
-        store.put(&[entry]).unwrap();
+        put(store, &[entry]).unwrap();
         grades(store)
     };
     assert_eq!(put(&RUBRIC), [Some(by(&RUBRIC)), None]);
@@ -441,15 +447,15 @@ pub(crate) fn who_judged_the_first_session_has_not_judged_what_others_put(store:
     };
     let other = Rubric::shipped("v1").unwrap();
     let (a, b) = (by("a", &RUBRIC), by("b", &other));
-    store.put(std::slice::from_ref(&a)).unwrap();
+    put(store, std::slice::from_ref(&a)).unwrap();
     assert!(ungraded(store, &RUBRIC).is_empty());
-    store.put(std::slice::from_ref(&b)).unwrap();
+    put(store, std::slice::from_ref(&b)).unwrap();
     let (of_a, of_b) = (a.sessions[0].session.id.clone(), b.sessions[0].session.id.clone());
     assert_eq!(ungraded(store, &RUBRIC), std::slice::from_ref(&of_b));
     assert_eq!(ungraded(store, &other), std::slice::from_ref(&of_a));
     // What is forgotten before it is put is judged by nobody.
     store.forget(&[of_b]).unwrap();
-    store.put(&[by("b", &Rubric::shipped("v0").unwrap())]).unwrap();
+    put(store, &[by("b", &Rubric::shipped("v0").unwrap())]).unwrap();
     assert_eq!(ungraded(store, &Rubric::shipped("v0").unwrap()), [of_a]);
 }
 
@@ -489,7 +495,7 @@ pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
     (copy.sessions, copy.role) = (Vec::new(), Role::Copy);
     copy.pieces.clear();
     entries.extend([inside, copy]);
-    store.put(&entries).unwrap();
+    put(store, &entries).unwrap();
     let kept = |path: &str| Archived { path: path.into(), version: 4, name: path.into(), form: Form::Copy, size: 1 };
     store.put_archived(&entries.iter().map(|entry| kept(&entry.file.path)).collect::<Vec<_>>()).unwrap();
 
@@ -508,9 +514,9 @@ pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
     assert!(store.forget(&[id]).unwrap().is_empty());
     // Nor does somebody bring it back who had read it before.
     store.settled(&store.unsettled().unwrap()).unwrap();
-    let late: [Rows; 2] = [entries[0].clone().into(), entries[2].clone().into()];
+    let late = [entries[0].clone(), entries[2].clone()];
     let also = [kept("/t/a.jsonl"), kept("/t/ccc.jsonl")];
-    assert_eq!(store.put_rows(&late, &also).unwrap().forgotten, [("/t/a.jsonl".to_owned(), 4)]);
+    assert_eq!(store.put(&late, &also).unwrap(), [("/t/a.jsonl".to_owned(), 4)]);
     store.put_own(&late[..1], &[]).unwrap();
     assert_eq!(names(&all(store)), ["ccc"]);
     assert_eq!(store.archive().unwrap(), [kept("/t/ccc.jsonl")]);
@@ -522,13 +528,13 @@ pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {
     let empty =
         Entry { keys: Vec::new(), pieces: Vec::new(), sessions: Vec::new(), role: Role::Empty, ..SAMPLE.entry() };
     let empty = Entry { file: FileState { path: "/t/c.jsonl".into(), ..empty.file }, ..empty };
-    store.put(&[a.clone(), b.clone(), empty]).unwrap();
+    put(store, &[a.clone(), b.clone(), empty]).unwrap();
     let marks = store.unsettled().unwrap();
     assert!(marks.keys().eq([&a.file.path, &b.file.path]));
     let nothing = |entry: &Entry| Entry { pieces: Vec::new(), sessions: Vec::new(), ..entry.clone() };
-    store.put_own(&[Entry { role: Role::Copy, ..nothing(&b) }.into()], &[]).unwrap();
+    store.put_own(&[Entry { role: Role::Copy, ..nothing(&b) }], &[]).unwrap();
     // What was put again meanwhile stays open.
-    store.put(std::slice::from_ref(&a)).unwrap();
+    put(store, std::slice::from_ref(&a)).unwrap();
     store.settled(&marks).unwrap();
     assert!(store.unsettled().unwrap().keys().eq([&a.file.path]));
     store.settled(&store.unsettled().unwrap()).unwrap();
@@ -536,9 +542,9 @@ pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {
     assert_eq!(names(&all(store)), ["a"]);
     // Put again, b claims the same session as a: it is left to a until that is settled.
     let claim = keyed(b, 1);
-    store.put(std::slice::from_ref(&claim)).unwrap();
+    put(store, std::slice::from_ref(&claim)).unwrap();
     assert_eq!(all(store)[0].path, a.file.path);
-    store.put_own(&[nothing(&a).into(), claim.clone().into()], &[]).unwrap();
+    store.put_own(&[nothing(&a), claim.clone()], &[]).unwrap();
     assert_eq!(all(store)[0].path, claim.file.path);
     assert!(all(store)[0].grade.is_some());
     // Moved, it keeps what another judge said of it.
@@ -546,7 +552,7 @@ pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {
     let session = &claim.sessions[0].session;
     store.put_grades(&[(session.id.clone(), offline::grade(session.facts.get(), &other))]).unwrap();
     let moved = Entry { file: FileState { path: "/t/moved.jsonl".into(), ..claim.file.clone() }, ..claim.clone() };
-    store.put_own(&[moved.clone().into()], &[&claim.file.path]).unwrap();
+    store.put_own(std::slice::from_ref(&moved), &[&claim.file.path]).unwrap();
     let rows = store.sessions(&Query { rubric_hash: other.hash(), ..Query::default() }).unwrap();
     assert!(rows[0].path == moved.file.path && rows[0].grade.is_some(), "{rows:?}");
     let claim = moved;
@@ -610,7 +616,7 @@ fn answered(id: &str, entry: &Entry) -> Answered {
 
 pub(crate) fn answers_are_kept_once_and_found_by_their_questions(store: &mut Store) {
     let entry = SAMPLE.entry();
-    store.put(std::slice::from_ref(&entry)).unwrap();
+    put(store, std::slice::from_ref(&entry)).unwrap();
     store.put_answers(&[answered("q1", &entry), answered("q2", &entry)]).unwrap();
     store.put_answers(&[answered("q1", &entry)]).unwrap();
     let id = &entry.sessions[0].session.id;
@@ -629,7 +635,7 @@ pub(crate) fn answers_are_kept_once_and_found_by_their_questions(store: &mut Sto
 pub(crate) fn what_a_model_says_stands_until_the_session_changes(store: &mut Store) {
     let entry = SAMPLE.entry();
     let other = Sample { name: "bb", recorded: "5e55-b", ..SAMPLE }.entry();
-    store.put(&[entry.clone(), other.clone()]).unwrap();
+    put(store, &[entry.clone(), other.clone()]).unwrap();
     let said = judgement(&entry, 20);
     store.put_judgements(&[said.clone(), judgement(&entry, 10)]).unwrap();
     let query = Query { rubric_hash: RUBRIC.hash(), ..Query::default() };
@@ -661,8 +667,8 @@ pub(crate) fn what_a_model_says_stands_until_the_session_changes(store: &mut Sto
 
     let mut grown = entry.clone();
     grown.sessions[0].session.to = Some(Timestamp(99 * HOUR));
-    store.put(&[grown]).unwrap();
+    put(store, &[grown]).unwrap();
     assert_eq!(goals(store), [(None, offline), (None, offline)]);
-    store.put(&[entry]).unwrap();
+    put(store, &[entry]).unwrap();
     assert_eq!(goals(store)[0].1, Goal::Failed);
 }

@@ -1,6 +1,6 @@
 //! The engine from the outside: transcripts in a folder, the pipeline, the store.
 
-#![expect(clippy::unwrap_used, clippy::string_slice, clippy::print_stdout, reason = "helpers of tests are tests too")]
+#![expect(clippy::unwrap_used, clippy::string_slice, reason = "helpers of tests are tests too")]
 
 #[path = "../obliging/mod.rs"]
 #[allow(dead_code, reason = "the server is for tests of the program")]

@@ -39,8 +39,6 @@ pub(crate) struct Case {
     pub(crate) jobs: usize,
     pub(crate) now_ns: i64,
     pub(crate) archived: bool,
-    /// A store that is not there is made beside its place.
-    pub(crate) makes: bool,
 }
 
 /// Its place on the disk.
@@ -61,14 +59,14 @@ impl Folder {
 impl Case {
     pub(crate) fn new() -> Case {
         let folder = Folder::Own(tempfile::tempdir().unwrap());
-        let case = Case { folder, jobs: 2, now_ns: NOW_NS, archived: true, makes: true };
+        let case = Case { folder, jobs: 2, now_ns: NOW_NS, archived: true };
         fs::create_dir(case.projects()).unwrap();
         case
     }
 
     /// The case that another process has made.
     pub(crate) fn at(place: PathBuf) -> Case {
-        Case { folder: Folder::Another(place), jobs: 2, now_ns: NOW_NS, archived: true, makes: true }
+        Case { folder: Folder::Another(place), jobs: 2, now_ns: NOW_NS, archived: true }
     }
 
     /// Where another process finds it.
@@ -175,9 +173,7 @@ impl Case {
     }
 
     pub(crate) fn ingest(&self) -> Ingested {
-        let mut store =
-            if self.makes { Store::open_or_make(&self.store_path(), rules()).unwrap() } else { self.open() };
-        self.try_ingest(&self.found(), &mut store).unwrap()
+        self.try_ingest(&self.found(), &mut self.open()).unwrap()
     }
 
     pub(crate) fn try_ingest(&self, found: &[Found], store: &mut Store) -> Result<Ingested, StoreError> {
@@ -261,11 +257,6 @@ impl Case {
         }
         lines.sort();
         lines.join("\n").replace(self.folder.path().to_str().unwrap(), "~")
-    }
-
-    /// How many transcripts wait to be settled.
-    pub(crate) fn unsettled(&self) -> usize {
-        self.open().unsettled().unwrap().len()
     }
 
     /// The sessions of the store as sorted text: which there are, of what they are made, and what is said of them.

@@ -12,7 +12,7 @@ use crate::screen::text::{fit, left, line, right, words};
 use crate::window::Window;
 use hotwash_core::sessions::{SessionId, SessionKind};
 use hotwash_engine::pipeline::{self, ForgetError};
-use hotwash_engine::stores::{Row, Store};
+use hotwash_engine::stores::Row;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 
@@ -27,7 +27,6 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
     }
     let settings = &context.settings;
     if !settings.store.value.exists() {
-        Store::clear_away(&settings.store.value);
         stdout("There is no store, so there is nothing to forget.\n")?;
         return Ok(Exit::Done);
     }

@@ -29,7 +29,6 @@ const CAUSES: usize = 4;
 
 pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
-    let _to_disk = run.to_disk();
     let screen = &context.screen;
     let query = Query { without_facts: true, ..run.query(project(select), false) };
     let window = run.window(screen, select.until.as_deref(), &query)?;
@@ -40,8 +39,6 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let counts = Counts::of(&run, &rows, &query, &known);
     let exit = run.report();
     stdout(&draw(&run, screen, &window, &rows, &counts, &prism, Some(context.started.elapsed())))?;
-    // The system takes it all back at once; piece by piece would take longer than drawing did.
-    std::mem::forget(rows);
     Ok(exit)
 }
 

@@ -1,6 +1,5 @@
 //! What the archive holds, as the store notes it.
 
-use super::table::Table;
 use super::{Result, Store};
 use crate::stores::{Archived, Form};
 use rusqlite::{Transaction, params};
@@ -50,9 +49,10 @@ pub(super) fn put_archived<'a>(
     transaction: &Transaction<'_>,
     all: impl IntoIterator<Item = &'a Archived>,
 ) -> rusqlite::Result<()> {
-    let mut archive = Table::new(transaction, "archive (path, version, name, form, size) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let sql = "INSERT OR REPLACE INTO archive (path, version, name, form, size) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut archive = transaction.prepare_cached(sql)?;
     for Archived { path, version, name, form, size } in all {
-        archive.put(params![path, version, name, form.name(), *size as i64])?;
+        archive.execute(params![path, version, name, form.name(), *size as i64])?;
     }
     Ok(())
 }

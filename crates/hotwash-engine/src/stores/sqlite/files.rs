@@ -83,22 +83,6 @@ impl Store {
         })
     }
 
-    /// Whether all sessions that begin in a transcript are kept as its own, and none as that of another that holds it too.
-    pub fn owns_all(&self, path: &str, version: u32) -> Result<bool> {
-        self.read(|connection| {
-            let begin: Option<u64> = connection
-                .prepare_cached("SELECT sessions FROM files WHERE path = ?1 AND version = ?2")?
-                .query_row(params![path, version], |row| row.get::<_, i64>(0).map(|begin| begin as u64))
-                .optional()?;
-            let mut own = connection.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1 AND path = ?2")?;
-            let mut kept = 0;
-            for piece in held(connection, path, version)? {
-                kept += u64::from(own.exists([&piece.id().0, path])?);
-            }
-            Ok(begin == Some(kept))
-        })
-    }
-
     /// The ids under which agents recorded sessions in transcripts whose paths do not end like this, and the paths that
     /// do and hold a session of one of these ids.
     pub fn recorded_besides(&self, ending: &str) -> Result<(HashSet<String>, Vec<String>)> {
@@ -129,15 +113,6 @@ impl Store {
             let sql = "SELECT path, version, pieces FROM holdings WHERE kind = 'main' ORDER BY path, version";
             let mut statement = connection.prepare(sql)?;
             statement.query_map([], holding)?.collect()
-        })
-    }
-
-    /// The same, of those in one place.
-    pub fn holdings_at(&self, path: &str) -> Result<Vec<Holding>> {
-        self.read(|connection| {
-            let sql = "SELECT path, version, pieces FROM holdings WHERE kind = 'main' AND path = ?1 ORDER BY version";
-            let mut statement = connection.prepare_cached(sql)?;
-            statement.query_map([path], holding)?.collect()
         })
     }
 

@@ -5,28 +5,20 @@
 
 mod answers;
 mod archive;
-mod disk;
 mod error;
 mod files;
 mod forget;
 mod list;
-mod make;
 mod prints;
 mod put;
-mod rows;
 mod schema;
-mod table;
 mod topics;
 
-pub use disk::Disk;
 pub use error::StoreError;
-pub use put::Put;
-pub use rows::{JoinedRows, Rows, SessionRows};
 
 use crate::platform::private_file;
 use error::{explain, not_ours};
 use hotwash_core::redaction::Rules;
-use make::Making;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::fs::File;
 use std::io::Read as _;
@@ -35,10 +27,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, StoreError>;
-
-/// How many pages may wait in the log until a commit empties it, which takes its time. Those of older stores are half as
-/// large as new ones'.
-const CHECKPOINT_PAGES: u32 = 1000;
 
 /// What SQLite calls the log of a store, behind the store's own name.
 const LOG: &str = "-wal";
@@ -57,14 +45,12 @@ pub struct Store {
     connection: Connection,
     path: PathBuf,
     rules: Arc<Rules>,
-    making: Option<Making>,
 }
 
 impl Store {
     /// Opens a store, making it if there is none.
     pub fn open(path: &Path, rules: Arc<Rules>) -> Result<Store> {
         make_folder(path)?;
-        Store::clear_away(path);
         if is_cut_short(path) {
             // SQLite itself would notice only when it misses something, and might write before that.
             return Err(StoreError::Damaged { path: path.display().to_string(), cause: "its end is missing".into() });
@@ -73,30 +59,24 @@ impl Store {
         let _ = private_file().write(true).create_new(true).open(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, &error))?;
-        Store { connection, path: path.to_path_buf(), rules, making: None }.prepared()
+        Store { connection, path: path.to_path_buf(), rules }.prepared()
     }
 
     /// A store that is gone with the process.
     pub fn in_memory(rules: Arc<Rules>) -> Result<Store> {
         let path = PathBuf::from(":memory:");
         let connection = Connection::open_in_memory().map_err(|error| explain(&path, &error))?;
-        Store { connection, path, rules, making: None }.prepared()
+        Store { connection, path, rules }.prepared()
     }
 
-    /// Another way to read what is in it, for another thread; none if it is in memory. While a store is made, nobody may
-    /// put anything into it as long as somebody reads, and who has read must not be asked again after that: nothing tells
-    /// it that pages have changed.
+    /// Another way to read what is in it, for another thread; none if it is in memory.
     pub fn reader(&self) -> Result<Option<Store>> {
         if self.connection.path().is_none_or(str::is_empty) {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = match &self.making {
-            Some(making) => making.connect(flags),
-            None => Connection::open_with_flags(&self.path, flags),
-        };
-        let connection = connection.map_err(|error| explain(&self.path, &error))?;
-        let store = Store { connection, path: self.path.clone(), rules: Arc::clone(&self.rules), making: None };
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(|error| explain(&self.path, &error))?;
+        let store = Store { connection, path: self.path.clone(), rules: Arc::clone(&self.rules) };
         store.read(|connection| connection.busy_timeout(BUSY))?;
         Ok(Some(store))
     }
@@ -121,7 +101,7 @@ impl Store {
     fn try_prepare(&mut self, known: i64) -> rusqlite::Result<i64> {
         let connection = &mut self.connection;
         connection.busy_timeout(BUSY)?;
-        connection.set_prepared_statement_cache_capacity(32);
+        connection.set_prepared_statement_cache_capacity(64);
         let version =
             |connection: &Connection| connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
         let found = version(connection)?;
@@ -129,14 +109,12 @@ impl Store {
             return Ok(found);
         }
         // Commits are safe against a crash of the process at once, and against a power cut from the next checkpoint on.
-        // Checkpoints wait for the disk, so a first run makes few of them. Most rows are too large for pages of the
-        // usual size; those of a store that is there stay as they are. Nobody need look whether an origin is there: none
-        // is ever removed.
+        // Most rows are too large for pages of the usual size; those of a store that is there stay as they are. No origin is
+        // ever removed, so foreign keys need not be checked.
         connection.execute_batch(
             "PRAGMA page_size = 16384; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
              PRAGMA cache_size = -4000; PRAGMA foreign_keys = OFF;",
         )?;
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         if found == 0 && connection.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_master)", [], |row| row.get(0))? {
             // Tables, but none of ours... unless another process has just made them.
             let found = version(connection)?;
@@ -144,14 +122,7 @@ impl Store {
                 return Err(not_ours());
             }
         }
-        if self.making.is_some() {
-            // If something cannot be taken back, all of it is thrown away. Nobody else puts anything into it, so that nobody
-            // need look for another's journal and log before each commit and each question, or whether pages are still
-            // the same.
-            connection.execute_batch(
-                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;",
-            )?;
-        } else if !connection.pragma_query_value(None, "journal_mode", |row| Ok(row.get_ref(0)?.as_str()? == "wal"))? {
+        if !connection.pragma_query_value(None, "journal_mode", |row| Ok(row.get_ref(0)?.as_str()? == "wal"))? {
             connection.pragma_update(None, "journal_mode", "WAL")?;
         }
         if found < known {
@@ -200,11 +171,6 @@ impl Store {
         self.read(|connection| connection.pragma_update(None, "mmap_size", LOOKED_AT_BYTES))
     }
 
-    /// Holds on to the store as it is now, for as long as what this gives is kept. Many small questions cost less then.
-    pub fn as_it_is(&self) -> Result<Transaction<'_>> {
-        self.connection.unchecked_transaction().map_err(|error| explain(&self.path, &error))
-    }
-
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
         let Store { connection, path, .. } = self;
         let explain = |error: rusqlite::Error| explain(path, &error);
@@ -222,14 +188,10 @@ fn beside(store: &Path, ending: &str) -> PathBuf {
     path.into()
 }
 
-/// The folder that a store is in.
-fn folder_of(store: &Path) -> &Path {
-    store.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Makes that folder.
+/// Makes the folder that a store is in.
 fn make_folder(store: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder_of(store)).map_err(|error| StoreError::of_system(store, &error))
+    let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|error| StoreError::of_system(store, &error))
 }
 
 /// Whether a database file is shorter than it says. While there is a log beside it, the rest may be in there.

@@ -1,79 +1,53 @@
-//! Writing: transcripts with their sessions and grades, copies and joins once they are settled.
+//! Writing: transcripts with their sessions, copies and joins once they are settled, and what is said of sessions.
 
 use super::archive::put_archived;
 use super::files::held;
-use super::rows::{GradeRow, JoinedRows, OutcomeRow, PrintRow, Rows, SessionRows, Texts, encode, json};
-use super::table::{Known, Table};
 use super::{Result, Store};
-use crate::stores::{Archived, Role, StoredPart};
-use hotwash_core::outcomes::{self, Outcome};
-use hotwash_core::rework::Rework;
-use hotwash_core::scores::{Grade, Provenance, offline};
-use hotwash_core::sessions::{Piece, SessionId};
-use rusqlite::{OptionalExtension, ToSql, Transaction, params};
-use std::collections::hash_map::Entry;
+use crate::stores::{Archived, Entry, Graded, Role};
+use hotwash_core::outcomes::{self, Lack, Outcome};
+use hotwash_core::rework::{Placed, Rework, repository};
+use hotwash_core::scores::{Grade, Overall, Provenance, offline};
+use hotwash_core::sessions::{Key, Piece, SessionId, SessionKind};
+use rusqlite::{OptionalExtension, Params, Transaction, params};
+use serde::Serialize;
+use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-/// Room for most grades and most outcomes, as they are kept.
-const GRADE_BYTES: usize = 2048;
-const OUTCOME_BYTES: usize = 512;
-
-/// What came of putting transcripts.
-#[derive(Debug)]
-pub struct Put {
-    /// Those that somebody has forgotten since they were found, by place and version: nothing of them is kept.
-    pub forgotten: Vec<(String, u32)>,
-    /// What the others are marked with until they are settled. It tells whether they were put again since, which cannot be
-    /// while the store is being made: then only who puts them knows it.
-    pub mark: i64,
-}
-
 impl Store {
-    /// Keeps transcripts, for tests that look at them afterwards.
-    #[cfg(test)]
-    pub(crate) fn put(&mut self, entries: &[crate::stores::Entry]) -> Result<()> {
-        let rows: Vec<Rows> = entries.iter().cloned().map(Rows::from).collect();
-        self.put_rows(&rows, &[]).map(drop)
-    }
-
-    /// Keeps transcripts with their sessions and grades, and what the archive has of them, all or nothing of it. Until they
-    /// are settled it is open whose the events are that they share with others, and which of their pieces belong together.
-    /// Nobody has to be told so of a store that is being made: who makes it settles them, or it comes to nothing.
-    pub fn put_rows(&mut self, entries: &[Rows], archived: &[Archived]) -> Result<Put> {
-        let is_being_made = self.is_being_made();
+    /// Keeps transcripts with their sessions, and what the archive has of them, all or nothing of it. Until they are
+    /// settled it is open whose the events are that they share with others, and which of their pieces belong together.
+    /// Says which ones have been forgotten since they were found, by place and version: nothing of them is kept.
+    pub fn put(&mut self, entries: &[Entry], archived: &[Archived]) -> Result<Vec<(String, u32)>> {
         self.write(|transaction| {
-            let mark = transaction.query_row("SELECT random()", [], |row| row.get(0))?;
             let forgotten = put_entries(transaction, entries, Owner::Open)?;
             let is_kept = |path: &str| !forgotten.iter().any(|(forgotten, _)| forgotten == path);
             put_archived(transaction, archived.iter().filter(|archived| is_kept(&archived.path)))?;
-            let mut marks = Table::new(transaction, "unsettled (path, mark) VALUES (?1, ?2)")?;
-            let is_marked = |entry: &&Rows| !is_being_made && entry.holding.is_some() && is_kept(&entry.file.path);
-            for entry in entries.iter().filter(is_marked) {
-                marks.put(params![entry.file.path, mark])?;
+            let shares = |entry: &&Entry| !(entry.keys.is_empty() && entry.pieces.is_empty());
+            for Entry { file, .. } in entries.iter().filter(shares).filter(|entry| is_kept(&entry.file.path)) {
+                let sql = "INSERT OR REPLACE INTO unsettled (path, mark) VALUES (?1, random())";
+                execute(transaction, sql, [&file.path])?;
             }
-            Ok(Put { forgotten, mark })
+            Ok(forgotten)
         })
     }
 
     /// Keeps transcripts without the events that are others', all or none of them. `copies` can no longer be read, and
     /// all that was in them is others'.
-    pub fn put_own(&mut self, entries: &[Rows], copies: &[&str]) -> Result<()> {
+    pub fn put_own(&mut self, entries: &[Entry], copies: &[&str]) -> Result<()> {
         self.write(|transaction| {
             let mut stale = Vec::new();
             for path in copies {
                 let version: Option<u32> = transaction
                     .prepare_cached(
-                        "UPDATE files SET role = ?2, sessions = 0 WHERE path = ?1 AND role != 'forgotten'
-                         RETURNING version",
+                        "UPDATE files SET role = ?2 WHERE path = ?1 AND role != 'forgotten' RETURNING version",
                     )?
                     .query_row([path, Role::Copy.name()], |row| row.get(0))
                     .optional()?;
                 let Some(version) = version else { continue };
                 let before = given(transaction, path, version)?;
-                transaction
-                    .prepare_cached("UPDATE holdings SET kind = '', pieces = ?3 WHERE path = ?1 AND version = ?2")?
-                    .execute(params![path, version, encode(&[])])?;
+                let sql = "UPDATE holdings SET kind = '', pieces = ?3 WHERE path = ?1 AND version = ?2";
+                execute(transaction, sql, params![path, version, encode(&[])])?;
                 stale.push((path, before));
             }
             put_entries(transaction, entries, Owner::Known)?;
@@ -82,39 +56,26 @@ impl Store {
         })
     }
 
-    /// Keeps sessions that are made of several pieces, and puts back `single` ones, given with their places, that no
-    /// longer are; all or none of them.
-    pub fn put_joined(&mut self, joined: &[&JoinedRows], single: &[(SessionRows, String, u32)]) -> Result<()> {
+    /// Keeps sessions whose pieces have been joined or parted, all or none of them. One of which a transcript no longer
+    /// has a piece is left out: the transcript was put again, and will be settled again.
+    pub fn put_sessions(&mut self, sessions: &[Graded]) -> Result<()> {
+        if sessions.is_empty() {
+            return Ok(());
+        }
         self.write(|transaction| {
-            let mut tables = Tables::new(transaction)?;
-            let mut given = Given { transaction, known: HashMap::new() };
-            for (session, path, version) in single {
-                if !given.holds(path, *version, &session.id)? {
-                    continue;
+            let mut known: HashMap<(&str, u32), Vec<SessionId>> = HashMap::new();
+            let mut writer = Writer::new(transaction);
+            for graded in sessions {
+                let mut is_whole = true;
+                for part in &graded.parts {
+                    let ids = match known.entry((&part.path, part.version)) {
+                        Slot::Occupied(known) => known.into_mut(),
+                        Slot::Vacant(new) => new.insert(given(transaction, &part.path, part.version)?),
+                    };
+                    is_whole &= ids.contains(&part.id);
                 }
-                transaction.prepare_cached("DELETE FROM joined WHERE session = ?1")?.execute([&session.id.0])?;
-                begin(transaction, &session.id, path, *version)?;
-                tables.put_session(session, path, *version)?;
-            }
-            for JoinedRows { session, joined, parts, .. } in joined {
-                let Some(first) = parts.first() else { continue };
-                let mut whole = true;
-                for StoredPart { id, path, version, .. } in parts {
-                    whole &= given.holds(path, *version, id)?;
-                }
-                if !whole {
-                    continue;
-                }
-                begin(transaction, &session.id, &first.path, first.version)?;
-                tables.put_session(session, &first.path, first.version)?;
-                tables.joined.put(params![session.id.0, joined])?;
-                // Their grades stay: should they be parted again, what was paid for is there.
-                for part in &parts[1..] {
-                    let StoredPart { id: SessionId(id), path, version, .. } = part;
-                    tables.set_apart(id, Origins::default())?;
-                    if drop_session(transaction, id)? {
-                        count_session(transaction, path, *version, -1)?;
-                    }
+                if let Some(first) = graded.parts.first().filter(|_| is_whole) {
+                    writer.put_session(graded, (&first.path, first.version), Owner::Known)?;
                 }
             }
             Ok(())
@@ -124,44 +85,24 @@ impl Store {
     /// Nothing is open any more about these transcripts, unless they were put again since they were marked so.
     pub fn settled(&mut self, marks: &BTreeMap<String, i64>) -> Result<()> {
         self.write(|transaction| {
-            let mut statement = transaction.prepare_cached("SELECT path, mark FROM unsettled ORDER BY path")?;
-            let (mut rows, mut known, mut all) = (statement.query([])?, marks.iter(), true);
-            while let Some(row) = rows.next()? {
-                let (path, mark): (_, i64) = (row.get_ref(0)?.as_str()?, row.get(1)?);
-                all &= known.next().is_some_and(|known| (known.0.as_str(), *known.1) == (path, mark));
-            }
-            drop(rows);
-            if all {
-                // All at once costs next to nothing.
-                return transaction.prepare_cached("DELETE FROM unsettled")?.execute([]).map(drop);
-            }
-            let mut unmark = transaction.prepare_cached("DELETE FROM unsettled WHERE path = ?1 AND mark = ?2")?;
-            marks.iter().try_for_each(|(path, mark)| unmark.execute(params![path, mark]).map(drop))
+            let sql = "DELETE FROM unsettled WHERE path = ?1 AND mark = ?2";
+            marks.iter().try_for_each(|(path, mark)| execute(transaction, sql, params![path, mark]).map(drop))
         })
     }
 
     /// Keeps grades of sessions that are already there, all or none of them.
     pub fn put_grades(&mut self, grades: &[(SessionId, Grade)]) -> Result<()> {
         self.write(|transaction| {
-            let mut tables = Tables::new(transaction)?;
-            grades.iter().try_for_each(|(id, grade)| {
-                let mut texts = Texts::with_room(GRADE_BYTES);
-                match GradeRow::of(grade, &mut texts) {
-                    Some(grade) => tables.put_grade(id, &grade, &texts),
-                    None => Ok(()),
-                }
-            })
+            let mut writer = Writer::new(transaction);
+            grades.iter().try_for_each(|(id, grade)| writer.put_grade(id, grade))
         })
     }
 
     /// Keeps outcomes of sessions that are already there, all or none of them.
     pub fn put_outcomes(&mut self, outcomes: &[(SessionId, Outcome)]) -> Result<()> {
         self.write(|transaction| {
-            let mut tables = Tables::new(transaction)?;
-            outcomes.iter().try_for_each(|(id, outcome)| {
-                let mut texts = Texts::with_room(OUTCOME_BYTES);
-                tables.put_outcome(id, &OutcomeRow::of(outcome, &mut texts), &texts)
-            })
+            let mut writer = Writer::new(transaction);
+            outcomes.iter().try_for_each(|(id, outcome)| writer.put_outcome(id, outcome))
         })
     }
 
@@ -175,69 +116,32 @@ impl Store {
             return Ok(());
         }
         self.write(|transaction| {
-            let mut statement = transaction.prepare_cached(
-                "UPDATE origins SET complete = 1 WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3",
-            )?;
-            let outcome = &*OUTCOMES;
-            statement.execute([rubric_hash, offline::JUDGE, offline::VERSION])?;
-            statement.execute([&outcome.rubric_hash, &outcome.judge, &outcome.judge_version]).map(drop)
+            let sql = "UPDATE origins SET complete = 1 WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3";
+            let Provenance { rubric_hash: outcomes, judge, judge_version, .. } = &*OUTCOMES;
+            execute(transaction, sql, [rubric_hash, offline::JUDGE, offline::VERSION])?;
+            execute(transaction, sql, [outcomes, judge, judge_version]).map(drop)
         })
     }
 
-    /// Keeps what became of the work of sessions: for each, what later ones did to it, or nothing.
-    pub fn put_rework(&mut self, all: &[(SessionId, Option<Rework>)]) -> Result<()> {
-        if all.is_empty() {
-            return Ok(());
-        }
+    /// Keeps what later sessions did to the work of earlier ones, in the place of what was known of that, if sessions still
+    /// changed what they did when it was worked out. Says whether that is so.
+    pub fn put_rework(
+        &mut self,
+        changes: &BTreeMap<String, Vec<Placed>>,
+        reworked: &[(SessionId, Rework)],
+    ) -> Result<bool> {
         self.write(|transaction| {
-            // In a first run there is nothing to take back.
-            let kept =
-                transaction.query_row("SELECT EXISTS (SELECT 1 FROM rework)", [], |row| row.get::<_, bool>(0))?;
-            for (SessionId(id), rework) in all {
-                let Some(rework) = rework else {
-                    if kept {
-                        transaction.prepare_cached("DELETE FROM rework WHERE session = ?1")?.execute([id])?;
-                    }
-                    continue;
-                };
-                transaction
-                    .prepare_cached("INSERT OR REPLACE INTO rework (session, reworked, detail) VALUES (?1, ?2, ?3)")?
-                    .execute(params![id, rework.reworked, json(rework)])?;
+            if super::prints::changes(transaction)? != *changes {
+                return Ok(false);
             }
-            Ok(())
+            execute(transaction, "DELETE FROM rework", [])?;
+            for (SessionId(id), rework) in reworked {
+                let sql = "INSERT INTO rework (session, reworked, detail) VALUES (?1, ?2, ?3)";
+                execute(transaction, sql, params![id, rework.reworked, json(rework)])?;
+            }
+            Ok(true)
         })
     }
-}
-
-/// The sessions that transcripts give as they are kept now, by place and version.
-struct Given<'t> {
-    transaction: &'t Transaction<'t>,
-    known: HashMap<(&'t str, u32), Vec<SessionId>>,
-}
-
-impl<'t> Given<'t> {
-    /// Whether a transcript still gives a piece. It does not if somebody has forgotten it since it was looked at, or put
-    /// it again in other pieces; then they are settled again.
-    fn holds(&mut self, path: &'t str, version: u32, id: &SessionId) -> rusqlite::Result<bool> {
-        let ids = match self.known.entry((path, version)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(given(self.transaction, path, version)?),
-        };
-        Ok(ids.contains(id))
-    }
-}
-
-/// Counts a session that is about to begin in a transcript, unless it does so already.
-fn begin(transaction: &Transaction<'_>, id: &SessionId, path: &str, version: u32) -> rusqlite::Result<()> {
-    let known = transaction.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1")?.exists([&id.0])?;
-    if known { Ok(()) } else { count_session(transaction, path, version, 1) }
-}
-
-fn count_session(transaction: &Transaction<'_>, path: &str, version: u32, by: i64) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached("UPDATE files SET sessions = sessions + ?3 WHERE path = ?1 AND version = ?2")?
-        .execute(params![path, version, by])
-        .map(drop)
 }
 
 /// Whether it is known whose the events are that transcripts share.
@@ -247,72 +151,66 @@ enum Owner {
     Open,
 }
 
-/// Drops a session that is one no longer, and what is kept beside it, but for the grades in the table for them, which may
-/// have been paid for. Says whether it was there.
-fn drop_session(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> {
-    for table in ["joined", "rework"] {
-        transaction.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([id])?;
-    }
-    transaction.prepare_cached(DROP_PRINT)?.execute([id])?;
-    Ok(transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([id])? > 0)
-}
-
-/// Drops the fingerprint of a session that is there.
-const DROP_PRINT: &str = "DELETE FROM fingerprints WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
-
-/// Whether a session is kept as one of a transcript in this place.
-fn is_at(transaction: &Transaction<'_>, id: &str, path: &str) -> rusqlite::Result<bool> {
-    transaction.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1 AND path = ?2")?.exists([id, path])
-}
-
-/// Keeps transcripts. Says which ones somebody has forgotten meanwhile.
-fn put_entries(transaction: &Transaction<'_>, entries: &[Rows], owner: Owner) -> rusqlite::Result<Vec<(String, u32)>> {
-    let (mut stale, mut forgotten, mut tables) = (Vec::new(), Vec::new(), Tables::new(transaction)?);
+/// Keeps transcripts. Says which ones have been forgotten meanwhile.
+fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -> rusqlite::Result<Vec<(String, u32)>> {
+    let (mut stale, mut forgotten, mut writer) = (Vec::new(), Vec::new(), Writer::new(transaction));
     for entry in entries {
-        match tables.put_entry(entry, owner)? {
+        match writer.put_entry(entry, owner)? {
             None => forgotten.push((entry.file.path.clone(), entry.file.version)),
-            Some(ids) if ids.is_empty() => {}
             Some(ids) => stale.push((ids, &entry.file.path)),
         }
     }
     // Judged under other origins they are not.
-    let judged: Vec<String> = tables.origins.iter().map(|(_, id)| id.to_string()).collect();
+    let judged: Vec<String> = writer.origins.iter().map(|(_, id)| id.to_string()).collect();
     if !judged.is_empty() {
         let sql = format!("UPDATE origins SET complete = 0 WHERE complete = 1 AND id NOT IN ({})", judged.join(", "));
-        transaction.prepare_cached(&sql)?.execute([])?;
+        execute(transaction, &sql, [])?;
     }
     // Last, because another entry may have taken a session over: then its grades, which may have been paid for, stay.
     stale.iter().try_for_each(|(ids, path)| drop_stale(transaction, path, ids))?;
     Ok(forgotten)
 }
 
-/// Removes sessions that a transcript had before, with their grades, unless somebody else has them now.
+/// Removes sessions that a transcript had before, with their grades, unless another transcript has them now.
 fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> rusqlite::Result<()> {
     for SessionId(id) in ids {
-        if is_at(transaction, id, path)? {
+        if place(transaction, id)?.is_some_and(|(at, _)| at == path) {
             drop_session(transaction, id)?;
             // By their whole keys: there is no index by session alone.
             for table in ["grades", "outcomes"] {
                 let sql = format!("DELETE FROM {table} WHERE origin IN (SELECT id FROM origins) AND session = ?1");
-                transaction.prepare_cached(&sql)?.execute([id])?;
+                execute(transaction, &sql, [id])?;
             }
         }
     }
     Ok(())
 }
 
-/// What a transaction puts transcripts and sessions into.
-struct Tables<'t> {
-    transaction: &'t Transaction<'t>,
-    files: Table<'t>,
-    holdings: Table<'t>,
-    sessions: Table<'t>,
-    joined: Table<'t>,
-    prints: Table<'t>,
-    /// Whether anything was said of sessions that does not stand in their rows. In a first run nothing was.
-    apart: bool,
-    /// Origins that were looked up: hundreds of sessions have the same two.
-    origins: Vec<(Provenance, i64)>,
+/// Drops a session that is one no longer, and what is kept beside it, but for the grades in the table for them, which may
+/// have been paid for.
+fn drop_session(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
+    execute(transaction, "DELETE FROM joined WHERE session = ?1", [id])?;
+    execute(transaction, "DELETE FROM rework WHERE session = ?1", [id])?;
+    execute(transaction, DROP_PRINT, [id])?;
+    if let Some((path, version)) = place(transaction, id)? {
+        count_session(transaction, &path, version, -1)?;
+    }
+    execute(transaction, "DELETE FROM sessions WHERE id = ?1", [id]).map(drop)
+}
+
+/// Drops the fingerprint of a session that is there.
+const DROP_PRINT: &str = "DELETE FROM fingerprints WHERE number = (SELECT number FROM sessions WHERE id = ?1)";
+
+/// The transcript in which a session begins.
+fn place(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<Option<(String, u32)>> {
+    let mut statement = transaction.prepare_cached("SELECT path, version FROM sessions WHERE id = ?1")?;
+    statement.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+}
+
+/// Counts sessions that begin in a transcript.
+fn count_session(transaction: &Transaction<'_>, path: &str, version: u32, by: i64) -> rusqlite::Result<()> {
+    let sql = "UPDATE files SET sessions = sessions + ?3 WHERE path = ?1 AND version = ?2";
+    execute(transaction, sql, params![path, version, by]).map(drop)
 }
 
 /// Where the grade and the outcome come from that stand in the row of a session.
@@ -322,166 +220,168 @@ struct Origins {
     outcome: Option<i64>,
 }
 
-impl<'t> Tables<'t> {
-    fn new(transaction: &'t Transaction<'t>) -> rusqlite::Result<Tables<'t>> {
-        let table = |into| Table::new(transaction, into);
-        Ok(Tables {
-            transaction,
-            files: table(
-                "files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading, sessions)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            )?,
-            holdings: table("holdings (path, version, kind, keys, pieces) VALUES (?1, ?2, ?3, ?4, ?5)")?,
-            sessions: table(
-                "sessions (id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms, open,
-                 outcome_origin, substance, intent, status, goal, evidence, lack, probability, outcome,
-                 grade_origin, thousandths, tier, overall, readings, summary, facts, progress)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-                 ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
-            )?,
-            joined: table("joined (session, parts) VALUES (?1, ?2)")?,
-            prints: table(
-                "fingerprints (number, session, repository, from_ms, to_ms, print) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?,
-            apart: transaction
-                .prepare_cached("SELECT EXISTS (SELECT 1 FROM grades) OR EXISTS (SELECT 1 FROM outcomes)")?
-                .query_row([], |row| row.get(0))?,
-            origins: Vec::new(),
-        })
+/// Puts transcripts and sessions, within a transaction.
+struct Writer<'t> {
+    transaction: &'t Transaction<'t>,
+    /// Origins that were looked up: hundreds of sessions have the same two.
+    origins: Vec<(Provenance, i64)>,
+}
+
+impl<'t> Writer<'t> {
+    fn new(transaction: &'t Transaction<'t>) -> Writer<'t> {
+        Writer { transaction, origins: Vec::new() }
+    }
+
+    fn execute(&self, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+        execute(self.transaction, sql, params)
     }
 
     /// Keeps a transcript, unless it is forgotten. Says which sessions it had before that are no longer its own.
-    fn put_entry(&mut self, entry: &Rows, owner: Owner) -> rusqlite::Result<Option<Vec<SessionId>>> {
-        let Rows { file, role, is_new, reading, holding, sessions, joined, .. } = entry;
+    fn put_entry(&mut self, entry: &Entry, owner: Owner) -> rusqlite::Result<Option<Vec<SessionId>>> {
+        let Entry { file, role, reading, keys, pieces, sessions } = entry;
         let (path, version) = (file.path.as_str(), file.version);
         // A rewritten transcript is another one in the same place: the old sessions stay, and so does their archive.
-        let mut stale = if *is_new { Vec::new() } else { given(self.transaction, path, version)? };
-        stale.retain(|id| !sessions.iter().any(|session| session.id == *id));
-        let row = params![
-            path,
-            file.inode as i64,
-            file.size as i64,
-            file.mtime_ns,
-            file.offset as i64,
-            file.tail as i64,
-            file.decoder,
-            version,
-            role.name(),
-            reading,
-            (sessions.len() + joined.iter().filter(|joined| joined.is_put).count()) as i64,
-        ];
-        let known = self.files.put_new(row)?;
-        if known == Known::Before {
-            let sql = "UPDATE files SET inode = ?2, size = ?3, mtime_ns = ?4, offset = ?5, tail = ?6, decoder = ?7,
-                       version = ?8, role = ?9, reading = ?10, sessions = ?11 WHERE path = ?1 AND role != 'forgotten'";
-            if self.transaction.prepare_cached(sql)?.execute(row)? == 0 {
-                return Ok(None);
-            }
+        let mut stale = given(self.transaction, path, version)?;
+        stale.retain(|id| !pieces.iter().any(|piece| piece.id() == *id));
+        let known = self.execute(
+            "INSERT INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading, sessions)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0)
+             ON CONFLICT (path) DO UPDATE SET inode = ?2, size = ?3, mtime_ns = ?4, offset = ?5, tail = ?6,
+                 decoder = ?7, version = ?8, role = ?9, reading = ?10, sessions = iif(version = ?8, sessions, 0)
+             WHERE role != 'forgotten'",
+            params![
+                path,
+                file.inode as i64,
+                file.size as i64,
+                file.mtime_ns,
+                file.offset as i64,
+                file.tail as i64,
+                file.decoder,
+                version,
+                role.name(),
+                reading,
+            ],
+        )?;
+        if known == 0 {
+            return Ok(None);
         }
-        if let Some(holding) = holding {
-            let kind = role.session().map_or("", |kind| kind.name());
-            self.holdings.put(params![path, version, kind, holding.keys, holding.pieces])?;
-        } else if !*is_new {
-            self.transaction
-                .prepare_cached("DELETE FROM holdings WHERE path = ?1 AND version = ?2")?
-                .execute(params![path, version])?;
+        if keys.is_empty() && pieces.is_empty() {
+            self.execute("DELETE FROM holdings WHERE path = ?1 AND version = ?2", params![path, version])?;
+        } else {
+            let sql = "INSERT OR REPLACE INTO holdings (path, version, kind, keys, pieces) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let kind = role.session().map_or("", SessionKind::name);
+            self.execute(sql, params![path, version, kind, bytes(keys), encode(pieces)])?;
         }
-        for session in sessions {
-            self.put_unless_held(session, path, version, owner)?;
-        }
-        for JoinedRows { session, joined, parts, .. } in joined.iter().filter(|joined| joined.is_put) {
-            if self.put_unless_held(session, path, version, owner)? {
-                self.joined.put(params![session.id.0, joined])?;
-            }
-            if known == Known::Before {
-                // Another process has put it since it was found to be new, and perhaps piece by piece.
-                for StoredPart { id: SessionId(id), .. } in &parts[1..] {
-                    if is_at(self.transaction, id, path)? {
-                        self.set_apart(id, Origins::default())?;
-                        drop_session(self.transaction, id)?;
-                    }
-                }
+        for graded in sessions {
+            if owner == Owner::Known || !is_held_elsewhere(self.transaction, &graded.session.id, path)? {
+                self.put_session(graded, (path, version), owner)?;
             }
         }
         Ok(Some(stale))
     }
 
-    /// Keeps a session, and says so. One that another transcript holds too is left alone until it is known whose it is.
-    fn put_unless_held(
-        &mut self,
-        session: &SessionRows,
-        path: &str,
-        version: u32,
-        owner: Owner,
-    ) -> rusqlite::Result<bool> {
-        if self.put_new_session(session, path, version)? == Known::Before {
-            if owner == Owner::Open && is_held_elsewhere(self.transaction, &session.id, path)? {
-                return Ok(false);
+    /// Keeps a session that begins in a transcript, in the place of what was known of it. Its pieces after the first are
+    /// sessions no longer, unless it is open whose they are.
+    fn put_session(&mut self, graded: &Graded, (path, version): (&str, u32), owner: Owner) -> rusqlite::Result<()> {
+        let Graded { session, grade, outcome, print, parts } = graded;
+        let (id, others) = (session.id.0.as_str(), parts.get(1..).unwrap_or_default());
+        let provenance = grade.scores.first().map(|score| &*score.provenance);
+        let grade_origin = provenance.map(|provenance| self.origin(provenance)).transpose()?;
+        let origins = Origins { grade: grade_origin, outcome: Some(self.origin(&OUTCOMES)?) };
+        let before = place(self.transaction, id)?;
+        if before.is_some() {
+            self.set_apart(id, origins)?;
+        }
+        if before.as_ref().is_none_or(|(at, of)| (at.as_str(), *of) != (path, version)) {
+            if let Some((path, version)) = before {
+                count_session(self.transaction, &path, version, -1)?;
             }
-            self.replace_session(session, path, version)?;
+            count_session(self.transaction, path, version, 1)?;
         }
-        Ok(true)
-    }
-
-    /// Keeps a session with its grade, in the place of what was known of it.
-    fn put_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<()> {
-        match self.put_new_session(session, path, version)? {
-            Known::Before => self.replace_session(session, path, version),
-            Known::Not => Ok(()),
-        }
-    }
-
-    /// The same, for one that is there. It keeps its number.
-    fn replace_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<()> {
-        let origins = self.origins(session)?;
-        self.set_apart(&session.id.0, origins)?;
+        let (thousandths, tier) = overall(grade);
+        let facts = session.facts.get();
         let mut statement = self.transaction.prepare_cached(
-            "UPDATE sessions SET path = ?2, version = ?3, kind = ?4, recorded = ?5, agent = ?6, project = ?7,
-             title = ?8, model = ?9, from_ms = ?10, to_ms = ?11, open = ?12, outcome_origin = ?13, substance = ?14,
-             intent = ?15, status = ?16, goal = ?17, evidence = ?18, lack = ?19, probability = ?20, outcome = ?21,
-             grade_origin = ?22, thousandths = ?23, tier = ?24, overall = ?25, readings = ?26, summary = ?27,
-             facts = ?28, progress = ?29 WHERE id = ?1 RETURNING number",
+            "INSERT INTO sessions (id, path, version, kind, recorded, agent, project, title, model, from_ms, to_ms, open,
+                 outcome_origin, substance, intent, status, goal, evidence, lack, probability, outcome,
+                 grade_origin, thousandths, tier, overall, readings, summary, facts, progress)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+                 ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)
+             ON CONFLICT (id) DO UPDATE SET path = ?2, version = ?3, kind = ?4, recorded = ?5, agent = ?6, project = ?7,
+                 title = ?8, model = ?9, from_ms = ?10, to_ms = ?11, open = ?12, outcome_origin = ?13, substance = ?14,
+                 intent = ?15, status = ?16, goal = ?17, evidence = ?18, lack = ?19, probability = ?20, outcome = ?21,
+                 grade_origin = ?22, thousandths = ?23, tier = ?24, overall = ?25, readings = ?26, summary = ?27,
+                 facts = ?28, progress = ?29
+             RETURNING number",
         )?;
-        let number = with_session(session, path, version, origins, |row| statement.query_row(row, |row| row.get(0)))?;
-        self.take_back(&session.id, origins)?;
-        self.put_print(session, number, Known::Before)
-    }
-
-    /// Keeps a session that is not there yet.
-    fn put_new_session(&mut self, session: &SessionRows, path: &str, version: u32) -> rusqlite::Result<Known> {
-        let origins = self.origins(session)?;
-        let known = with_session(session, path, version, origins, |row| self.sessions.put_new(row))?;
-        if known == Known::Not {
-            let number = self.transaction.last_insert_rowid();
-            self.take_back(&session.id, origins)?;
-            self.put_print(session, number, known)?;
+        let row = params![
+            id,
+            path,
+            version,
+            session.kind.name(),
+            session.recorded,
+            session.agent,
+            session.project.as_str(),
+            session.title.as_str(),
+            facts.tokens.models.first().map(String::as_str).unwrap_or_default(),
+            session.from.map(|at| at.0),
+            session.to.map(|at| at.0),
+            session.open,
+            origins.outcome,
+            outcome.substance.passes(),
+            outcome.intended.intent.name(),
+            outcome.status.name(),
+            outcome.goal.name(),
+            outcome.evidence.name(),
+            outcome.lack.map(Lack::name),
+            outcome.probability,
+            json(outcome),
+            origins.grade,
+            thousandths,
+            tier,
+            provenance.map(|_| json(&grade.overall)),
+            provenance.map(|_| readings(grade)),
+            session.summary.as_str(),
+            facts.stored(),
+            json(&session.progress),
+        ];
+        let number: i64 = statement.query_row(row, |row| row.get(0))?;
+        // What was set apart and stands in the row again: what comes from one origin is in one place.
+        let which = params![origins.grade, id];
+        self.execute("DELETE FROM grades WHERE origin = ?1 AND session = ?2", which)?;
+        let which = params![origins.outcome, id];
+        self.execute("DELETE FROM outcomes WHERE origin = ?1 AND session = ?2", which)?;
+        match (session.from, session.to, session.kind) {
+            (Some(from), Some(to), SessionKind::Main) if !print.is_empty() => {
+                let sql = "INSERT OR REPLACE INTO fingerprints (number, session, repository, from_ms, to_ms, print)
+                           VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+                let repository = repository(session.project.as_str());
+                self.execute(sql, params![number, id, repository, from.0, to.0, print.to_bytes()])?;
+            }
+            _ => {
+                // What changed nothing has nothing that could be taken back.
+                self.execute(DROP_PRINT, [id])?;
+                self.execute("DELETE FROM rework WHERE session = ?1", [id])?;
+            }
         }
-        Ok(known)
-    }
-
-    /// Where what is said of a session comes from.
-    fn origins(&mut self, session: &SessionRows) -> rusqlite::Result<Origins> {
-        let grade = match &session.grade {
-            Some(grade) => Some(self.origin(&grade.provenance)?),
-            None => None,
-        };
-        Ok(Origins { grade, outcome: Some(self.origin(&OUTCOMES)?) })
-    }
-
-    /// Drops what was set apart and stands in the row of a session again: what comes from one origin is in one place.
-    fn take_back(&mut self, id: &SessionId, origins: Origins) -> rusqlite::Result<()> {
-        if !self.apart {
-            return Ok(());
+        if others.is_empty() {
+            self.execute("DELETE FROM joined WHERE session = ?1", [id])?;
+        } else {
+            let sql = "INSERT OR REPLACE INTO joined (session, parts) VALUES (?1, ?2)";
+            self.execute(sql, [id, &json(parts)])?;
         }
-        for (table, origin) in [("grades", origins.grade), ("outcomes", origins.outcome)] {
-            let sql = format!("DELETE FROM {table} WHERE origin = ?1 AND session = ?2");
-            self.transaction.prepare_cached(&sql)?.execute(params![origin, id.0])?;
+        for part in others {
+            let is_theirs = |(at, _): (String, u32)| owner == Owner::Known || at == part.path;
+            if place(self.transaction, &part.id.0)?.is_some_and(is_theirs) {
+                // Their grades stay: should they be parted again, what was paid for is there.
+                self.set_apart(&part.id.0, Origins::default())?;
+                drop_session(self.transaction, &part.id.0)?;
+            }
         }
         Ok(())
     }
 
     /// Keeps apart what stands in the row of a session that is about to go, or to have in it what comes from elsewhere.
-    fn set_apart(&mut self, id: &str, unless: Origins) -> rusqlite::Result<()> {
+    fn set_apart(&self, id: &str, unless: Origins) -> rusqlite::Result<()> {
         let grades = "INSERT OR REPLACE INTO grades (origin, session, thousandths, tier, overall, readings)
                       SELECT grade_origin, id, thousandths, tier, overall, readings FROM sessions
                       WHERE id = ?1 AND grade_origin IS NOT NULL AND grade_origin IS NOT ?2";
@@ -489,52 +389,47 @@ impl<'t> Tables<'t> {
                         (origin, session, substance, intent, status, goal, evidence, lack, probability, detail)
                         SELECT outcome_origin, id, substance, intent, status, goal, evidence, lack, probability, outcome
                         FROM sessions WHERE id = ?1 AND outcome_origin IS NOT NULL AND outcome_origin IS NOT ?2";
-        for (sql, unless) in [(grades, unless.grade), (outcomes, unless.outcome)] {
-            self.apart |= self.transaction.prepare_cached(sql)?.execute(params![id, unless])? > 0;
-        }
-        Ok(())
+        self.execute(grades, params![id, unless.grade])?;
+        self.execute(outcomes, params![id, unless.outcome]).map(drop)
     }
 
     /// Keeps a grade of a session that is already there: in its row, if one from the same origin stands there.
-    fn put_grade(&mut self, id: &SessionId, grade: &GradeRow, texts: &Texts) -> rusqlite::Result<()> {
-        let GradeRow { provenance, thousandths, tier, overall, readings } = grade;
-        let tier = tier.as_ref().map(|tier| texts.get(tier));
-        let (overall, readings) = (texts.get(overall), texts.get(readings));
-        let row = params![self.origin(provenance)?, id.0, thousandths, tier, overall, readings];
+    fn put_grade(&mut self, SessionId(id): &SessionId, grade: &Grade) -> rusqlite::Result<()> {
+        let Some(score) = grade.scores.first() else { return Ok(()) };
+        let origin = self.origin(&score.provenance)?;
+        let (thousandths, tier) = overall(grade);
+        let row = params![origin, id, thousandths, tier, json(&grade.overall), readings(grade)];
         let sql = "UPDATE sessions SET thousandths = ?3, tier = ?4, overall = ?5, readings = ?6
                    WHERE id = ?2 AND grade_origin = ?1";
-        if self.transaction.prepare_cached(sql)?.execute(row)? == 0 {
-            let into = "grades (origin, session, thousandths, tier, overall, readings) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-            Table::new(self.transaction, into)?.put(row)?;
+        if self.execute(sql, row)? == 0 {
+            let sql = "INSERT OR REPLACE INTO grades (origin, session, thousandths, tier, overall, readings)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+            self.execute(sql, row)?;
         }
         Ok(())
     }
 
     /// Keeps the outcome of a session by the offline judge in the same way.
-    fn put_outcome(&mut self, id: &SessionId, outcome: &OutcomeRow, texts: &Texts) -> rusqlite::Result<()> {
-        let OutcomeRow { substance, intent, status, goal, evidence, lack, probability, detail } = outcome;
-        let (origin, detail) = (self.origin(&OUTCOMES)?, texts.get(detail));
-        let row = params![origin, id.0, substance, intent, status, goal, evidence, lack, probability, detail];
+    fn put_outcome(&mut self, SessionId(id): &SessionId, outcome: &Outcome) -> rusqlite::Result<()> {
+        let row = params![
+            self.origin(&OUTCOMES)?,
+            id,
+            outcome.substance.passes(),
+            outcome.intended.intent.name(),
+            outcome.status.name(),
+            outcome.goal.name(),
+            outcome.evidence.name(),
+            outcome.lack.map(Lack::name),
+            outcome.probability,
+            json(outcome),
+        ];
         let sql = "UPDATE sessions SET substance = ?3, intent = ?4, status = ?5, goal = ?6, evidence = ?7, lack = ?8,
                    probability = ?9, outcome = ?10 WHERE id = ?2 AND outcome_origin = ?1";
-        if self.transaction.prepare_cached(sql)?.execute(row)? == 0 {
-            let into = "outcomes
-                (origin, session, substance, intent, status, goal, evidence, lack, probability, detail)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-            Table::new(self.transaction, into)?.put(row)?;
-        }
-        Ok(())
-    }
-
-    /// Keeps the fingerprint of a session of this number, if it has one.
-    fn put_print(&mut self, session: &SessionRows, number: i64, known: Known) -> rusqlite::Result<()> {
-        let SessionRows { id: SessionId(id), print, .. } = session;
-        if let Some(PrintRow { repository, from, to, print }) = print {
-            self.prints.put(params![number, id, repository, from.0, to.0, print])?;
-        } else if known == Known::Before {
-            // What changed nothing has nothing that could be taken back.
-            self.transaction.prepare_cached(DROP_PRINT)?.execute([id])?;
-            self.transaction.prepare_cached("DELETE FROM rework WHERE session = ?1")?.execute([id])?;
+        if self.execute(sql, row)? == 0 {
+            let sql = "INSERT OR REPLACE INTO outcomes
+                           (origin, session, substance, intent, status, goal, evidence, lack, probability, detail)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+            self.execute(sql, row)?;
         }
         Ok(())
     }
@@ -549,46 +444,39 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// Shows the row of a session.
-fn with_session<R>(
-    session: &SessionRows,
-    path: &str,
-    version: u32,
-    origins: Origins,
-    put: impl FnOnce(&[&dyn ToSql]) -> R,
-) -> R {
-    let (grade, outcome, texts) = (session.grade.as_ref(), &session.outcome, &session.texts);
-    put(params![
-        session.id.0,
-        path,
-        version,
-        session.kind.name(),
-        session.recorded,
-        session.agent,
-        session.project.as_str(),
-        session.title.as_str(),
-        texts.get(&session.model),
-        session.from.map(|at| at.0),
-        session.to.map(|at| at.0),
-        session.open,
-        origins.outcome,
-        outcome.substance,
-        outcome.intent,
-        outcome.status,
-        outcome.goal,
-        outcome.evidence,
-        outcome.lack,
-        outcome.probability,
-        texts.get(&outcome.detail),
-        origins.grade,
-        grade.and_then(|grade| grade.thousandths),
-        grade.and_then(|grade| grade.tier.as_ref()).map(|tier| texts.get(tier)),
-        grade.map(|grade| texts.get(&grade.overall)),
-        grade.map(|grade| texts.get(&grade.readings)),
-        session.summary.as_str(),
-        texts.get(&session.facts),
-        texts.get(&session.progress)
-    ])
+fn execute(transaction: &Transaction<'_>, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+    transaction.prepare_cached(sql)?.execute(params)
+}
+
+/// The number and the name of a grade.
+fn overall(grade: &Grade) -> (Option<u32>, Option<&str>) {
+    if let Overall::Graded { thousandths, tier, .. } = &grade.overall {
+        (Some(*thousandths), Some(tier))
+    } else {
+        (None, None)
+    }
+}
+
+/// What was read off a session, each with the dimension that it is on, as JSON.
+fn readings(grade: &Grade) -> String {
+    json(&grade.scores.iter().map(|score| (&score.dimension, &score.reading)).collect::<Vec<_>>())
+}
+
+/// Keys as they are stored.
+fn bytes(keys: &[Key]) -> Vec<u8> {
+    keys.iter().flat_map(|key| key.0.to_le_bytes()).collect()
+}
+
+/// Pieces as they are stored.
+fn encode(pieces: &[Piece]) -> Vec<u8> {
+    postcard::to_allocvec(pieces).unwrap_or_default()
+}
+
+/// As JSON. What is kept has no map but with words as keys, and nothing else makes this fail.
+fn json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value);
+    debug_assert!(json.is_ok(), "{json:?}");
+    json.unwrap_or_default()
 }
 
 /// The sessions that a transcript has given, by its pieces.
@@ -598,11 +486,7 @@ fn given(transaction: &Transaction<'_>, path: &str, version: u32) -> rusqlite::R
 
 /// Whether another transcript that holds a session still counts it as its own.
 fn is_held_elsewhere(transaction: &Transaction<'_>, id: &SessionId, path: &str) -> rusqlite::Result<bool> {
-    let other: Option<(String, u32)> = transaction
-        .prepare_cached("SELECT path, version FROM sessions WHERE id = ?1 AND path != ?2")?
-        .query_row([&id.0, path], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    match other {
+    match place(transaction, &id.0)?.filter(|(other, _)| other != path) {
         Some((other, version)) => Ok(given(transaction, &other, version)?.contains(id)),
         None => Ok(false),
     }

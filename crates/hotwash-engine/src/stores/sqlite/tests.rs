@@ -4,6 +4,7 @@ use crate::sources::claude_code::discover::discover;
 use crate::stores::suite::{rules, store_suite};
 use crate::stores::{Query, Role};
 use hotwash_core::prices;
+use hotwash_core::rework::Placed;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::{SessionId, Timestamp};
 use std::fs;
@@ -44,20 +45,6 @@ fn transcripts(files: usize) -> tempfile::TempDir {
         fs::write(folder.path().join(format!("{at}.jsonl")), line + "\n").unwrap();
     }
     folder
-}
-
-#[test]
-fn a_full_disk_leaves_no_half_of_a_first_store() {
-    let folder = transcripts(100);
-    let path = folder.path().join("data/hotwash.db");
-    let mut store = Store::open_or_make(&path, rules()).unwrap();
-    let size: i64 = store.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
-    pages(&store, "max_page_count", size);
-    let error = run(folder.path(), &mut store).unwrap_err();
-    assert!(matches!(error, StoreError::Full { .. }), "{error}");
-    drop(store);
-    assert_eq!(fs::read_dir(folder.path().join("data")).unwrap().count(), 0);
-    assert_eq!(run(folder.path(), &mut Store::open_or_make(&path, rules()).unwrap()).unwrap(), 100);
 }
 
 #[test]
@@ -112,17 +99,15 @@ fn what_stands_beside_sessions_is_theirs_when_they_get_their_numbers() {
         .unwrap();
     let store = Store::open(&path, rules()).unwrap();
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
-    assert_eq!(store.all_changed().unwrap().into_keys().collect::<Vec<_>>(), ["/of/a", "/of/b"]);
+    let changed = |repository: &str, id: &str, from, to| {
+        let placed = Placed { session: SessionId(id.into()), from: Timestamp(from), to: Timestamp(to) };
+        (repository.to_owned(), vec![placed])
+    };
+    assert_eq!(store.changes().unwrap(), [changed("/of/a", "a", 1, 2), changed("/of/b", "b", 3, 4)].into());
     // An older version that has the store open would give them other numbers.
     let late =
         "INSERT OR IGNORE INTO prints (session, repository, from_ms, to_ms, print) VALUES ('c', '/of/c', 5, 6, x'00')";
     assert!(before.execute(late, []).is_err());
-    for (id, repository, from, to) in [("a", "/of/a", 1, 2), ("b", "/of/b", 3, 4)] {
-        let (id, span) = (SessionId(id.into()), (Timestamp(from), Timestamp(to)));
-        assert_eq!(store.changes_of(std::slice::from_ref(&id)).unwrap(), [(repository.into(), vec![span])].into());
-        let found = store.changed_in(repository, Timestamp(0)).unwrap();
-        assert_eq!(found.into_iter().map(|(placed, _)| placed.session).collect::<Vec<_>>(), [id]);
-    }
 }
 
 #[test]
