@@ -12,6 +12,7 @@ use crate::sessions::topic::Known;
 use crate::sessions::{self, Join, Key, Opening, Piece, Session, SessionId, SessionKind, Timestamp};
 use crate::verdicts::{IntentVerdict, OutcomeVerdict};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What reading itself has to say about a transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,15 +200,28 @@ pub struct Judged {
     pub by_model: bool,
 }
 
-/// The pieces of a transcript that may be joined with others.
+/// What a transcript holds: by its keys copies are found, and its pieces may be joined with others.
 #[derive(Clone, Debug)]
 pub struct Holding {
     /// Where the transcript is.
     pub path: String,
     /// Which of the transcripts that stood there.
     pub version: u32,
+    /// It is the one that stands there now.
+    pub is_newest: bool,
+    /// What it is.
+    pub role: Role,
+    /// Keys of its messages and prompts, sorted.
+    pub keys: Vec<Key>,
     /// Its pieces.
     pub pieces: Vec<Piece>,
+}
+
+impl Holding {
+    /// Whether its pieces may be joined with others: they are a person's work.
+    pub fn is_of_person(&self) -> bool {
+        self.role.session() == Some(SessionKind::Main)
+    }
 }
 
 /// A piece of a session: where it is, and why it belongs there.
@@ -259,17 +273,6 @@ pub fn transcript_numbers(parts: &[StoredPart]) -> Vec<usize> {
             })
         })
         .collect()
-}
-
-/// The keys by which copies of a transcript are found.
-#[derive(Clone, Debug)]
-pub struct Holder {
-    /// Where the transcript is.
-    pub path: String,
-    /// What it is.
-    pub role: Role,
-    /// Keys of its messages and prompts, sorted.
-    pub keys: Vec<Key>,
 }
 
 /// Which sessions to list.
@@ -517,6 +520,15 @@ impl Form {
     }
 }
 
+/// A file that was read, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// The file.
+    pub state: FileState,
+    /// What became of it.
+    pub became: Became,
+}
+
 /// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Became {
@@ -535,17 +547,13 @@ impl Default for Became {
     }
 }
 
-/// By which a file that has not changed is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// The file's number in its file system.
-    pub inode: u64,
-    /// Its size.
-    pub size: u64,
-    /// When it was last written.
-    pub mtime_ns: i64,
-    /// The decoder that read it.
-    pub decoder: u32,
+/// Sessions and transcripts that cannot be forgotten without each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entangled {
+    /// The sessions.
+    pub sessions: BTreeSet<SessionId>,
+    /// The transcripts, by place and version.
+    pub transcripts: BTreeSet<(String, u32)>,
 }
 
 /// Why an answer ended.

@@ -27,7 +27,7 @@ use hotwash_engine::net::http::Network;
 use hotwash_engine::net::retry::Retries;
 use hotwash_engine::platform::private_file;
 use hotwash_engine::sources::claude_code::JUDGE_FOLDER;
-use hotwash_engine::stores::{Row, Store};
+use hotwash_engine::stores::{Row, Sqlite, Store};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
@@ -131,7 +131,7 @@ pub(crate) fn judge(
     let stop = Arc::new(AtomicBool::new(false));
     let world = world(settings, Arc::clone(&stop))?;
     let ledger = if settings.judge.value.iter().any(|named| named.backend == Way::AnthropicBatch) {
-        Some(StoredLedger::new(Store::open(&settings.store.value, Arc::clone(&run.rules))?))
+        Some(StoredLedger::new(Sqlite::open(&settings.store.value, Arc::clone(&run.rules))?))
     } else {
         None
     };
@@ -168,10 +168,10 @@ pub(crate) fn judge(
         progress: &|report| bar.tell(report),
         origin: OnceLock::new(),
     };
-    let mut topics = pick_topics(&run.store, rows, &setup)?;
-    let of_topics = judging::estimate(&run.store, &mut topics, &setup)?;
-    let mut dockets = pick(&run.store, rows, &setup)?;
-    let of_sessions = judging::estimate(&run.store, &mut dockets, &setup)?;
+    let mut topics = pick_topics(&*run.store, rows, &setup)?;
+    let of_topics = judging::estimate(&*run.store, &mut topics, &setup)?;
+    let mut dockets = pick(&*run.store, rows, &setup)?;
+    let of_sessions = judging::estimate(&*run.store, &mut dockets, &setup)?;
     let mut estimate = of_sessions.and(&of_topics);
     check_cap(&setup, &estimate)?;
     if dry_run {
@@ -193,17 +193,17 @@ pub(crate) fn judge(
     let fresh;
     let topics = if asks_topics {
         bar.begin(&topics);
-        let report = judging::judge(&mut run.store, topics, &setup);
+        let report = judging::judge(&mut *run.store, topics, &setup);
         bar.clear();
         let report = report?;
-        let recut = run::recut(&mut run.store, run.archive.as_ref(), &run.rules, &run.rubric)?;
+        let recut = run::recut(&mut *run.store, run.archive.as_ref(), &run.rules, &run.rubric)?;
         fresh = again(run)?;
         // Pieces may be joined otherwise where none is cut elsewhere.
         if !are_same(rows, &fresh) {
-            dockets = pick(&run.store, &fresh, &setup)?;
+            dockets = pick(&*run.store, &fresh, &setup)?;
             // Where nothing is asked any more, nothing is to be announced.
             if report.ended.is_none() && !stop.load(Ordering::Relaxed) {
-                let of_sessions = judging::estimate(&run.store, &mut dockets, &setup)?;
+                let of_sessions = judging::estimate(&*run.store, &mut dockets, &setup)?;
                 if settings.tasks.value != [Task::Topic] {
                     let rest = expected(&of_sessions, None, &dockets, settings);
                     say(&format!("{} cut elsewhere: {rest}", count(recut, "transcript")));
@@ -211,13 +211,13 @@ pub(crate) fn judge(
                 estimate = of_sessions.and(&of_topics);
             }
         }
-        dockets.goes_on_after(&report, &asked, &run.store)?;
+        dockets.goes_on_after(&report, &asked, &*run.store)?;
         Some(Topics { report, recut })
     } else {
         None
     };
     bar.begin(&dockets);
-    let report = judging::judge(&mut run.store, dockets, &setup);
+    let report = judging::judge(&mut *run.store, dockets, &setup);
     bar.clear();
     let report = report?;
     let exit = tell(&report, topics.as_ref(), &opened, settings);
@@ -229,7 +229,7 @@ pub(crate) fn judge(
 }
 
 /// The transcripts of which it is to be asked where other goals begin: none where that is no task.
-fn pick_topics<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, Failure> {
+fn pick_topics<'r>(store: &dyn Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, Failure> {
     if setup.tasks.contains(&Task::Topic) {
         return Ok(judging::topics::pick(store, rows, setup)?);
     }
@@ -237,7 +237,7 @@ fn pick_topics<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<
 }
 
 /// The sessions that are to be judged: none where only topics are asked about.
-fn pick<'r>(store: &Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, Failure> {
+fn pick<'r>(store: &dyn Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, Failure> {
     if setup.tasks == [Task::Topic] {
         return Ok(Dockets { open: Vec::new(), report: Report::default() });
     }
@@ -293,7 +293,7 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
         progress: &|_| {},
         origin: OnceLock::new(),
     };
-    let mut dockets = judging::pick(&run.store, rows, &setup).ok()?;
+    let mut dockets = judging::pick(&*run.store, rows, &setup).ok()?;
     let all = dockets.open.len();
     let is_small = |row: &Row| std::fs::metadata(&row.path).is_ok_and(|file| file.len() < OFFERED_BYTES);
     let mut small = 0;
@@ -302,7 +302,8 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
         small += usize::from(kept);
         kept
     });
-    let estimate = judging::estimate(&run.store, &mut dockets, &setup).ok().filter(|estimate| estimate.sessions > 0)?;
+    let estimate =
+        judging::estimate(&*run.store, &mut dockets, &setup).ok().filter(|estimate| estimate.sessions > 0)?;
     let dollars = estimate.probably?.dollars() * all as f64 / dockets.open.len().max(1) as f64;
     Some(format!(
         "A model can judge the {} for about ${dollars:.2}: `hotwash score --judge anthropic`; --dry-run shows every byte.",
@@ -504,7 +505,7 @@ fn expected(estimate: &Estimate, topics: Option<&Dockets<'_>>, dockets: &Dockets
 /// Prints what would be sent, byte for byte.
 fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &[Opened<'_>]) -> Result<(), Failure> {
     for docket in &dockets.open {
-        let asks = match judging::questions(&run.store, &docket.subject, setup)? {
+        let asks = match judging::questions(&*run.store, &docket.subject, setup)? {
             Ok(asks) => asks,
             Err(untold) => {
                 let id = match &docket.subject {

@@ -71,7 +71,7 @@ impl Sink {
         if run.settings.judge.value.is_empty() {
             return Ok(Vec::new());
         }
-        let targets = Targets::of(&run.store)?;
+        let targets = Targets::of(&*run.store)?;
         let scored = scored::judged(&self.client, rows, &targets, &run.rubric).map_err(failure)?;
         // Those judged here are known here, and cost nothing to look at again.
         let elsewhere = |row: &&Row| row.judged.is_none() && scored.contains(&row.session.id);
@@ -113,7 +113,7 @@ pub(crate) fn push(
     if allowed.is_empty() {
         return Ok((Report::default(), rows.len() as u64));
     }
-    let targets = Targets::of(&run.store)?;
+    let targets = Targets::of(&*run.store)?;
     let bar = SessionsBar::new("pushing");
     let options = Options {
         rubric: &run.rubric,

@@ -20,7 +20,7 @@ use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::langfuse::ENDING;
 use hotwash_engine::sources::langfuse::keep::Folder;
 use hotwash_engine::sources::langfuse::pull::{self, Around, Known, PullError, Pulled, Wanted};
-use hotwash_engine::stores::{Query, Role, Store, StoreError};
+use hotwash_engine::stores::{Query, Role, Row, Sqlite, Store, StoreError};
 use std::collections::{HashMap, HashSet};
 
 /// How many sessions that could not be pulled are named.
@@ -91,7 +91,7 @@ struct Before {
 impl Before {
     fn of(context: &Context<'_>, rubric: &Rubric) -> Result<Before, Failure> {
         let rules = machine::rules(context.env, &context.settings.store.value, NewKey::Keep);
-        let store = match Store::open(&context.settings.store.value, rules) {
+        let store = match Sqlite::open(&context.settings.store.value, rules) {
             Err(error) if error.only_writing_fails() => return Ok(Before::default()),
             store => store?,
         };
@@ -99,17 +99,15 @@ impl Before {
     }
 
     /// Where a model is to judge, what the offline judge said does not count.
-    fn in_store(store: &Store, rubric: &Rubric, models: bool) -> Result<Before, StoreError> {
-        let (on_disk, _) = store.recorded_besides(ENDING)?;
-        let mut pulled = HashMap::new();
-        store.each_file(|path, _, _, role| {
-            if Agent::of(path.as_ref()) == Agent::Langfuse {
-                pulled.insert(path.to_owned(), role);
-            }
-        })?;
-        let query = Query { without_facts: true, rubric_hash: rubric.hash(), ..Query::default() };
-        let rows = store.sessions(&query)?.into_iter().filter(|row| pulled.contains_key(&row.path));
-        let unscored = rows.filter(|row| row.grade.is_none() || (models && row.judged.is_none()));
+    fn in_store(store: &dyn Store, rubric: &Rubric, models: bool) -> Result<Before, StoreError> {
+        let files = store.files()?.into_iter().map(|file| (file.state.path, file.became.role));
+        let pulled: HashMap<String, Role> =
+            files.filter(|(path, _)| Agent::of(path.as_ref()) == Agent::Langfuse).collect();
+        let query = Query { subagents: true, without_facts: true, rubric_hash: rubric.hash(), ..Query::default() };
+        let (here, others): (Vec<Row>, Vec<Row>) =
+            store.sessions(&query)?.into_iter().partition(|row| row.path.ends_with(ENDING));
+        let on_disk = others.into_iter().map(|row| row.session.recorded).filter(|id| !id.is_empty()).collect();
+        let unscored = here.into_iter().filter(|row| row.grade.is_none() || (models && row.judged.is_none()));
         let unscored = unscored.map(|row| row.path).collect();
         Ok(Before { on_disk, pulled, unscored })
     }

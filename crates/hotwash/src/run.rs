@@ -17,7 +17,7 @@ use hotwash_core::sessions::{Event, Opening, SessionId};
 use hotwash_engine::archive::Archive;
 use hotwash_engine::pipeline::{self, Ingested, Setup, Untold};
 use hotwash_engine::sources::claude_code::discover::{Discovery, Found, discover};
-use hotwash_engine::stores::{Query, Row, Store, StoreError, StoredPart, Topic};
+use hotwash_engine::stores::{Query, Row, Sqlite, Store, StoreError, StoredPart, Topic};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(crate) struct Run<'a> {
     /// The settings.
     pub(crate) settings: &'a Settings,
     /// Where sessions are.
-    pub(crate) store: Store,
+    pub(crate) store: Box<dyn Store>,
     /// Where transcripts are kept.
     pub(crate) archive: Option<Archive>,
     /// What to take out of texts.
@@ -102,7 +102,7 @@ impl<'a> Run<'a> {
         let (mut discovery, (rules, opened)) = std::thread::scope(|scope| {
             let opens = scope.spawn(|| {
                 let rules = machine::rules(env, &settings.store.value, NewKey::Keep);
-                let opened = Store::open(&settings.store.value, rules.clone());
+                let opened = Sqlite::open(&settings.store.value, rules.clone());
                 (rules, opened)
             });
             (discover(&places), opens.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -113,9 +113,11 @@ impl<'a> Run<'a> {
                 return Err(nothing_readable(&discovery));
             }
         }
-        let (store, mut not_kept) = match opened {
-            Ok(store) => (store, None),
-            Err(error) if error.only_writing_fails() => (Store::in_memory(rules.clone())?, Some(error.to_string())),
+        let (store, mut not_kept): (Box<dyn Store>, _) = match opened {
+            Ok(store) => (Box::new(store), None),
+            Err(error) if error.only_writing_fails() => {
+                (Box::new(Sqlite::in_memory(rules.clone())?), Some(error.to_string()))
+            }
             Err(error) => return Err(error.into()),
         };
         let archive = not_kept.is_none().then(|| Archive::beside(&settings.store.value, now_ns()));
@@ -124,7 +126,7 @@ impl<'a> Run<'a> {
             Err(error) if error.only_writing_fails() => {
                 // What cannot be kept can still be shown.
                 not_kept = Some(error.to_string());
-                run.store = Store::in_memory(run.rules.clone())?;
+                run.store = Box::new(Sqlite::in_memory(run.rules.clone())?);
                 run.archive = None;
                 run.ingest(&mut discovery)?;
             }
@@ -149,13 +151,13 @@ impl<'a> Run<'a> {
 
     /// The store as it is: nothing is read, nothing is graded.
     pub(crate) fn of_store(settings: &'a Settings, rules: Arc<Rules>) -> Result<Run<'a>, Failure> {
-        let store = Store::open(&settings.store.value, rules.clone())?;
+        let store = Box::new(Sqlite::open(&settings.store.value, rules.clone())?);
         let rubric = rubric(&settings.rubric.value)?;
         let archive = Some(Archive::beside(&settings.store.value, now_ns()));
         Ok(Run { archive, ..Run::around(settings, store, rubric, rules) })
     }
 
-    fn around(settings: &'a Settings, store: Store, rubric: Rubric, rules: Arc<Rules>) -> Run<'a> {
+    fn around(settings: &'a Settings, store: Box<dyn Store>, rubric: Rubric, rules: Arc<Rules>) -> Run<'a> {
         Run {
             settings,
             store,
@@ -189,7 +191,7 @@ impl<'a> Run<'a> {
         places: &[PathBuf],
         place: Option<Place>,
     ) -> Result<Run<'a>, Failure> {
-        let store = Store::in_memory(rules.clone())?;
+        let store = Box::new(Sqlite::in_memory(rules.clone())?);
         let mut run = Run { place, ..Run::around(settings, store, rubric, rules) };
         run.ingest(&mut discover(places))?;
         Ok(run)
@@ -208,22 +210,14 @@ impl<'a> Run<'a> {
             now_ns: now_ns(),
             progress: &|files, of_files, bytes, of_bytes| progress.tell(files, of_files, bytes, of_bytes),
         };
-        let ingested = pipeline::ingest(&discovery.found, &mut self.store, &setup);
+        let ingested = pipeline::ingest(&discovery.found, &mut *self.store, &setup);
         progress.clear();
         self.ingested = ingested?;
-        if !self.has_read() {
-            self.store.mostly_read()?;
-        }
         let problems = discovery.problems.iter().map(|(path, why)| (path.to_string_lossy().into_owned(), why.clone()));
         self.ingested.failed.extend(problems);
         self.ingested.failed.sort();
         self.found = std::mem::take(&mut discovery.found);
         Ok(())
-    }
-
-    /// Whether there was anything new to read.
-    fn has_read(&self) -> bool {
-        self.ingested.read + self.ingested.grown > 0
     }
 
     /// The query for the sessions of this run, less the window.
@@ -242,7 +236,7 @@ impl<'a> Run<'a> {
         // Who names transcripts wants all of them.
         let all = self.paths.is_some() && self.settings.since.from == Layer::Default;
         let since = if all { "all" } else { &self.settings.since.value };
-        Window::of(since, until, &screen.clock, &self.store, query)
+        Window::of(since, until, &screen.clock, &*self.store, query)
     }
 
     /// The sessions of a window, and the window.
@@ -260,15 +254,15 @@ impl<'a> Run<'a> {
     /// Asks the store two things at once, where there is a second way into it.
     pub(crate) fn at_once<A, B: Send>(
         &self,
-        one: impl FnOnce(&Store) -> Result<A, Failure>,
-        other: impl FnOnce(&Store) -> Result<B, Failure> + Send,
+        one: impl FnOnce(&dyn Store) -> Result<A, Failure>,
+        other: impl FnOnce(&dyn Store) -> Result<B, Failure> + Send,
     ) -> Result<(A, B), Failure> {
         let Ok(Some(beside)) = self.store.reader() else {
-            return Ok((one(&self.store)?, other(&self.store)?));
+            return Ok((one(&*self.store)?, other(&*self.store)?));
         };
         std::thread::scope(|scope| {
-            let other = scope.spawn(move || other(&beside));
-            let one = one(&self.store);
+            let other = scope.spawn(move || other(&*beside));
+            let one = one(&*self.store);
             let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             Ok((one?, other?))
         })
@@ -276,7 +270,7 @@ impl<'a> Run<'a> {
 
     /// Tells the events of a session.
     pub(crate) fn tell(&self, row: &Row, tell: &mut dyn FnMut(&Event<'_>)) -> Result<(), Untold> {
-        pipeline::tell(&self.store, self.archive.as_ref(), &self.store.parts(row)?, tell)
+        pipeline::tell(&*self.store, self.archive.as_ref(), &self.store.parts(row)?, tell)
     }
 
     /// What a model said of the prompt that a piece begins with, where that is why it begins.
@@ -293,7 +287,7 @@ impl<'a> Run<'a> {
 
     /// What this run comes to is there tomorrow.
     pub(crate) fn is_kept(&self) -> bool {
-        self.store.path() != Path::new(":memory:")
+        self.store.lasts()
     }
 
     /// A transcript's path as people may see it.
@@ -357,7 +351,7 @@ impl<'a> Run<'a> {
 
 /// Cuts transcripts again of whose prompts something else is known now. Says how many were cut elsewhere.
 pub(crate) fn recut(
-    store: &mut Store,
+    store: &mut dyn Store,
     archive: Option<&Archive>,
     rules: &Rules,
     rubric: &Rubric,

@@ -69,7 +69,7 @@ impl Window {
         since: &str,
         until: Option<&str>,
         clock: &Clock,
-        store: &Store,
+        store: &dyn Store,
         query: &Query,
     ) -> Result<Window, Failure> {
         let (from, to) = (parse("--since", since)?, until.map(|until| parse("--until", until)).transpose()?);

@@ -5,3 +5,4 @@
 
 pub mod call;
 pub mod judge;
+pub mod store;

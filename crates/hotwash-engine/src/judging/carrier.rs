@@ -20,7 +20,7 @@ const TOGETHER: usize = 64;
 
 /// Keeps answers, tells them to cases and counts.
 pub(super) struct Carrier<'s, 'w> {
-    store: &'s mut Store,
+    store: &'s mut dyn Store,
     pub(super) setup: &'w Setup<'w>,
     pub(super) purse: Purse,
     pub(super) report: Report,
@@ -32,7 +32,7 @@ pub(super) struct Carrier<'s, 'w> {
 }
 
 impl<'s, 'w> Carrier<'s, 'w> {
-    pub(super) fn new(store: &'s mut Store, purse: Purse, report: Report, setup: &'w Setup<'w>) -> Carrier<'s, 'w> {
+    pub(super) fn new(store: &'s mut dyn Store, purse: Purse, report: Report, setup: &'w Setup<'w>) -> Carrier<'s, 'w> {
         let (fresh, judgements, topics) = (Vec::new(), Vec::new(), Vec::new());
         Carrier { store, setup, purse, report, fresh, judgements, topics, in_vain: 0 }
     }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 const GROUP_BYTES: usize = 96 << 20;
 
 pub(super) fn judge<'r>(
-    store: &mut Store,
+    store: &mut dyn Store,
     dockets: Dockets<'r>,
     purse: Purse,
     setup: &'r Setup<'r>,

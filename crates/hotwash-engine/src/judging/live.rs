@@ -33,7 +33,7 @@ struct UnderWay {
 }
 
 pub(super) fn judge<'r>(
-    store: &mut Store,
+    store: &mut dyn Store,
     dockets: Dockets<'r>,
     purse: Purse,
     setup: &'r Setup<'r>,

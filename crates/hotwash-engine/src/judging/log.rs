@@ -3,7 +3,7 @@
 use crate::judges::batches::{Ledger, OpenBatch};
 use crate::net::egress::{Egress, Sending};
 use crate::platform::private_file;
-use crate::stores::Store;
+use crate::stores::{Said as _, Sqlite};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::fs::File;
@@ -36,11 +36,11 @@ impl Egress for EgressLog {
 }
 
 /// Batches in the store, through a connection of its own.
-pub struct StoredLedger(RefCell<Store>);
+pub struct StoredLedger(RefCell<Sqlite>);
 
 impl StoredLedger {
     /// Keeps batches in this store.
-    pub fn new(store: Store) -> StoredLedger {
+    pub fn new(store: Sqlite) -> StoredLedger {
         StoredLedger(RefCell::new(store))
     }
 }
@@ -66,7 +66,7 @@ impl Ledger for StoredLedger {
         let kept = Kept { batch: batch.clone(), ids: ids.clone() };
         let json = serde_json::to_string(&kept).map_err(|error| error.to_string())?;
         let mut store = self.0.borrow_mut();
-        store.keep_safe().and_then(|()| store.put_batch(token, *at, &json)).map_err(|error| error.to_string())
+        store.put_batch(token, *at, &json).map_err(|error| error.to_string())
     }
 
     fn submitted(&self, token: &str, batch: &str) -> Result<(), String> {

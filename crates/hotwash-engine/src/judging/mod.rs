@@ -261,7 +261,7 @@ pub enum Subject<'r> {
 }
 
 impl Subject<'_> {
-    fn open<'s>(&self, store: &Store, setup: &'s Setup<'s>) -> Result<Result<Matter<'s>, Untold>, StoreError> {
+    fn open<'s>(&self, store: &dyn Store, setup: &'s Setup<'s>) -> Result<Result<Matter<'s>, Untold>, StoreError> {
         Ok(match self {
             Subject::Session(row) => open_case(store, row, setup)?.map(|case| Matter::Session(Box::new(case))),
             Subject::Transcript(it) => topics::open(store, it, setup)?.map(|case| Matter::Topics(Box::new(case))),
@@ -278,14 +278,14 @@ pub struct Dockets<'r> {
 }
 
 /// Picks the sessions that are to be judged.
-pub fn pick<'r>(store: &Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, StoreError> {
+pub fn pick<'r>(store: &dyn Store, rows: &'r [Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, StoreError> {
     let before = store.judged_by(setup.provenance())?;
     let now = (setup.now)();
     let mut report = Report { found: rows.len() as u64, ..Report::default() };
     let mut open = Vec::new();
     for row in rows {
         let session = &row.session;
-        let judged = before.get(&session.id.0).is_some_and(|judgement| {
+        let judged = before.get(&session.id).is_some_and(|judgement| {
             let has = |task| match task {
                 Task::Outcome => judgement.outcome.is_some(),
                 Task::Quality => judgement.grade.is_some(),
@@ -325,7 +325,7 @@ impl Dockets<'_> {
         &mut self,
         topics: &Report,
         asked: &BTreeSet<String>,
-        store: &Store,
+        store: &dyn Store,
     ) -> Result<(), StoreError> {
         let report = &mut self.report;
         report.calls += topics.calls;
@@ -354,7 +354,11 @@ impl Dockets<'_> {
 }
 
 /// What judging would take. Sessions are rendered for it; as many as fit into memory stay so.
-pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'r>) -> Result<Estimate, StoreError> {
+pub fn estimate<'r>(
+    store: &dyn Store,
+    dockets: &mut Dockets<'r>,
+    setup: &'r Setup<'r>,
+) -> Result<Estimate, StoreError> {
     let mut estimate =
         Estimate { probably: Some(Picodollars(0)), at_most: Some(Picodollars(0)), ..Estimate::default() };
     let add = |sum: Option<Picodollars>, cost: Option<Picodollars>| Some(sum?.plus(cost?));
@@ -393,9 +397,8 @@ pub fn estimate<'r>(store: &Store, dockets: &mut Dockets<'r>, setup: &'r Setup<'
 }
 
 /// Judges. Whatever happens on the way, every answer that came is kept.
-pub fn judge<'r>(store: &mut Store, mut dockets: Dockets<'r>, setup: &'r Setup<'r>) -> Result<Report, StoreError> {
+pub fn judge<'r>(store: &mut dyn Store, mut dockets: Dockets<'r>, setup: &'r Setup<'r>) -> Result<Report, StoreError> {
     let purse = dockets.report.purse.take().unwrap_or_else(|| Purse::new(setup.cap));
-    store.keep_safe()?;
     let is_deferred = |look: &Look<'_>| matches!(look.backend, Backend::Deferred(_));
     if setup.looks.iter().any(is_deferred) {
         deferred::judge(store, dockets, purse, setup)
@@ -406,7 +409,7 @@ pub fn judge<'r>(store: &mut Store, mut dockets: Dockets<'r>, setup: &'r Setup<'
 
 /// Every question as far as it can be foreseen, for those who want to look before anything is sent.
 pub fn questions(
-    store: &Store,
+    store: &dyn Store,
     subject: &Subject<'_>,
     setup: &Setup<'_>,
 ) -> Result<Result<Vec<Ask>, Untold>, StoreError> {
@@ -414,7 +417,7 @@ pub fn questions(
 }
 
 /// Renders a session for its judge.
-fn open_case<'s>(store: &Store, row: &Row, setup: &'s Setup<'s>) -> Result<Result<Case<'s>, Untold>, StoreError> {
+fn open_case<'s>(store: &dyn Store, row: &Row, setup: &'s Setup<'s>) -> Result<Result<Case<'s>, Untold>, StoreError> {
     let record = match record(store, row, setup)? {
         Ok(record) => record,
         Err(untold) => return Ok(Err(untold)),
@@ -424,7 +427,7 @@ fn open_case<'s>(store: &Store, row: &Row, setup: &'s Setup<'s>) -> Result<Resul
     Ok(Ok(Case::open(row, offline, &record, setup)))
 }
 
-fn record(store: &Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Record, Untold>, StoreError> {
+fn record(store: &dyn Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Record, Untold>, StoreError> {
     let mut recorder = Recorder::new(setup.rules);
     if let Err(untold) = tell(store, &store.parts(row)?, setup, &mut |event| recorder.event(event))? {
         return Ok(Err(untold));
@@ -444,7 +447,7 @@ fn record(store: &Store, row: &Row, setup: &Setup<'_>) -> Result<Result<Record, 
 /// Tells the events of pieces, unless one of them happened where nothing may leave: a session is one project's by where
 /// most of it happened, and may have been elsewhere, too.
 fn tell(
-    store: &Store,
+    store: &dyn Store,
     parts: &[StoredPart],
     setup: &Setup<'_>,
     tell: &mut dyn FnMut(&Event<'_>),

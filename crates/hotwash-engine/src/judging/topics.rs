@@ -31,7 +31,7 @@ pub struct Prompted {
 }
 
 /// Picks the transcripts of sessions in which a prompt could be about something else, and nobody was asked.
-pub fn pick<'r>(store: &Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, StoreError> {
+pub fn pick<'r>(store: &dyn Store, rows: &[Row], setup: &'r Setup<'r>) -> Result<Dockets<'r>, StoreError> {
     let mut wanted: BTreeMap<(String, u32), Within<'_>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.session.kind == SessionKind::Main) {
         for part in store.parts(row)? {
@@ -107,7 +107,7 @@ struct Within<'a> {
 }
 
 /// The prompts of which this very judge has said something.
-fn known(store: &Store, setup: &Setup<'_>) -> Result<BTreeSet<Key>, StoreError> {
+fn known(store: &dyn Store, setup: &Setup<'_>) -> Result<BTreeSet<Key>, StoreError> {
     let Some(look) = setup.looks.first() else { return Ok(BTreeSet::new()) };
     store.topics_asked(look.name, look.model_for(Task::Topic, None), prompts::topic_version())
 }
@@ -121,7 +121,7 @@ enum Few {
 }
 
 fn open_with<'s>(
-    store: &Store,
+    store: &dyn Store,
     it: &Prompted,
     setup: &'s Setup<'s>,
 ) -> Result<Result<(TopicCase<'s>, Few), Untold>, StoreError> {
@@ -146,7 +146,7 @@ fn open_with<'s>(
 
 /// Renders a transcript for its judge.
 pub(super) fn open<'s>(
-    store: &Store,
+    store: &dyn Store,
     it: &Prompted,
     setup: &'s Setup<'s>,
 ) -> Result<Result<TopicCase<'s>, Untold>, StoreError> {

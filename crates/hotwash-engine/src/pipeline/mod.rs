@@ -19,7 +19,7 @@ use crate::archive::Archive;
 use crate::sources::Agent;
 use crate::sources::claude_code::discover::{Found, words};
 use crate::sources::claude_code::read::{Reading, Window};
-use crate::stores::{Archived, Entry, FileState, Role, Stamp, Store, StoreError};
+use crate::stores::{Archived, Became, Entry, File, FileState, Role, Store, StoreError, Todo};
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
 use hotwash_core::redaction::Rules;
@@ -82,12 +82,12 @@ pub struct Ingested {
 }
 
 /// Reads what is new, grades it and keeps it.
-pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<Ingested, StoreError> {
+pub fn ingest(found: &[Found], store: &mut dyn Store, setup: &Setup<'_>) -> Result<Ingested, StoreError> {
     let mut ingested = Ingested { found: found.len() as u64, ..Ingested::default() };
     if let Some(archive) = setup.archive {
         archive.tidy();
     }
-    let topics = Arc::new(store.decisions()?);
+    let topics = Arc::new(decisions(store)?);
     let mut jobs = changed(found, store, &topics, &mut ingested)?;
     for job in &mut jobs {
         if let Some(before) = &job.before {
@@ -109,10 +109,10 @@ pub fn ingest(found: &[Found], store: &mut Store, setup: &Setup<'_>) -> Result<I
         }
     }
     read(&jobs, store, setup, &mut ingested)?;
-    if store.decisions()? != *topics {
+    if decisions(store)? != *topics {
         // Somebody was judging meanwhile: what was read before that is looked at again.
         let paths: Vec<String> = jobs.iter().map(|job| job.found.path.to_string_lossy().into_owned()).collect();
-        store.mark_uncut(&paths)?;
+        store.mark(Todo::Cut, &paths)?;
     }
     settle(store, setup)?;
     grade_missing(store, setup.rubric)?;
@@ -135,7 +135,7 @@ fn unarchive(forgotten: &[(String, u32)], setup: &Setup<'_>, ingested: &mut Inge
 }
 
 /// Reads transcripts, many at a time, and keeps what comes of them.
-fn read(jobs: &[Job<'_>], store: &mut Store, setup: &Setup<'_>, ingested: &mut Ingested) -> Result<(), StoreError> {
+fn read(jobs: &[Job<'_>], store: &mut dyn Store, setup: &Setup<'_>, ingested: &mut Ingested) -> Result<(), StoreError> {
     let total: u64 = jobs.iter().map(|job| job.found.size).sum();
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::sync_channel(WAITING);
@@ -188,7 +188,7 @@ fn read(jobs: &[Job<'_>], store: &mut Store, setup: &Setup<'_>, ingested: &mut I
 
 /// Keeps transcripts with what the archive has of them.
 fn put(
-    store: &mut Store,
+    store: &mut dyn Store,
     setup: &Setup<'_>,
     entries: &mut Vec<Entry>,
     archived: &mut Vec<Archived>,
@@ -204,90 +204,77 @@ fn put(
 /// The transcripts that are not as they were when they were read. What was forgotten is left alone.
 fn changed<'f>(
     found: &'f [Found],
-    store: &Store,
+    store: &dyn Store,
     topics: &'f Arc<Decisions>,
     ingested: &mut Ingested,
 ) -> Result<Vec<Job<'f>>, StoreError> {
     let places = found.iter().enumerate().map(|(at, found)| (found.path.as_os_str().as_encoded_bytes(), at));
     let places: HashMap<&[u8], usize> = places.collect();
-    let mut before: Vec<Before> = vec![Before::Nothing; found.len()];
-    let mut problem = None;
-    store.each_file(|path, state, stamp, role| {
-        let Some(&at) = places.get(path.as_bytes()) else { return };
-        let Found { inode, size, mtime_ns, .. } = found[at];
-        let decoder = Agent::of(&found[at].path).decoder();
-        before[at] = if role == Role::Forgotten {
-            Before::Forgotten
-        } else if *stamp == (Stamp { inode, size, mtime_ns, decoder }) {
-            Before::Same
-        } else {
-            match state() {
-                Ok(state) => Before::Other(Box::new(state)),
-                Err(error) => {
-                    problem = Some(error);
-                    Before::Same
-                }
-            }
-        };
-    })?;
-    if let Some(problem) = problem {
-        return Err(problem);
+    let mut before: Vec<Option<File>> = vec![None; found.len()];
+    for file in store.files()? {
+        if let Some(&at) = places.get(file.state.path.as_bytes()) {
+            before[at] = Some(file);
+        }
     }
-    let same = before.iter().filter(|before| matches!(before, Before::Same)).count();
-    let mut jobs = Vec::with_capacity(found.len() - same);
+    let mut jobs = Vec::new();
     for (found, before) in found.iter().zip(before) {
+        let is_same = |FileState { inode, size, mtime_ns, decoder, .. }: &FileState| {
+            (*inode, *size, *mtime_ns) == (found.inode, found.size, found.mtime_ns)
+                && *decoder == Agent::of(&found.path).decoder()
+        };
         match before {
-            Before::Forgotten => ingested.found -= 1,
-            Before::Same => ingested.unchanged += 1,
-            Before::Nothing => jobs.push(Job { found, before: None, archived: None, topics }),
-            Before::Other(state) => jobs.push(Job { found, before: Some(state), archived: None, topics }),
+            Some(File { became: Became { role: Role::Forgotten, .. }, .. }) => ingested.found -= 1,
+            Some(File { state, .. }) if is_same(&state) => ingested.unchanged += 1,
+            before => {
+                let before = before.map(|file| Box::new(file.state));
+                jobs.push(Job { found, before, archived: None, topics });
+            }
         }
     }
     Ok(jobs)
 }
 
-/// What the store knows of a file.
-#[derive(Clone)]
-enum Before {
-    Nothing,
-    Forgotten,
-    Same,
-    Other(Box<FileState>),
+/// What was said of prompts, as a judge that repeats it.
+fn decisions(store: &dyn Store) -> Result<Decisions, StoreError> {
+    Ok(store.topics()?.into_values().map(|topic| (topic.prompt, topic.known)).collect())
 }
 
 /// Finds out whose the events are that several transcripts hold, and which pieces belong together, where something that
 /// was put may have changed it.
-fn settle(store: &mut Store, setup: &Setup<'_>) -> Result<(), StoreError> {
+fn settle(store: &mut dyn Store, setup: &Setup<'_>) -> Result<(), StoreError> {
     recut::read_again(store, setup)?;
-    let marks = store.unsettled()?;
+    let marks = store.marked(Todo::Settle)?;
     if marks.is_empty() {
         return Ok(());
     }
-    settle_copies::settle_copies(store, setup, &store.holders()?, &marks)?;
-    settle_joins::settle_joins(store, setup, &store.holdings()?)?;
+    let holdings = store.holdings()?;
+    settle_copies::settle_copies(store, setup, holdings, &marks)?;
+    let holdings = store.holdings()?;
+    settle_joins::settle_joins(store, setup, &holdings)?;
     settle_rework::settle_rework(store, setup.jobs)?;
-    store.settled(&marks)
+    store.unmark(Todo::Settle, &marks)
 }
 
 /// Judges sessions that have no grade under the rubric or no outcome yet, from the facts that the store holds.
-fn grade_missing(store: &mut Store, rubric: &Rubric) -> Result<(), StoreError> {
-    let ungraded = store.ungraded(&rubric.hash(), offline::JUDGE, offline::VERSION)?;
-    for some in ungraded.chunks(BATCH) {
-        let grades: Vec<_> = some.iter().map(|(id, facts)| (id.clone(), offline::grade(facts, rubric))).collect();
+fn grade_missing(store: &mut dyn Store, rubric: &Rubric) -> Result<(), StoreError> {
+    let judge = offline::Judge::new(rubric);
+    for some in store.ungraded(&rubric.hash())?.chunks(BATCH) {
+        let (mut grades, mut outcomes) = (Vec::new(), Vec::new());
+        for (id, facts) in some {
+            let outcome = outcomes::offline(facts);
+            grades.push((id.clone(), judge.grade(facts, &outcome)));
+            outcomes.push((id.clone(), outcome));
+        }
         store.put_grades(&grades)?;
-    }
-    let undecided = store.undecided_yet()?;
-    for some in undecided.chunks(BATCH) {
-        let judged: Vec<_> = some.iter().map(|(id, facts)| (id.clone(), outcomes::offline(facts))).collect();
-        store.put_outcomes(&judged)?;
+        store.put_outcomes(&outcomes)?;
     }
     store.complete(&rubric.hash())
 }
 
 /// Forgets sessions: in the archive, in the store and on the disk. Says which transcripts that took. What is forgotten
 /// stays so, also when its file goes on.
-pub fn forget(store: &mut Store, archive: Option<&Archive>, ids: &[SessionId]) -> Result<Vec<String>, ForgetError> {
-    let transcripts = store.transcripts(ids)?;
+pub fn forget(store: &mut dyn Store, archive: Option<&Archive>, ids: &[SessionId]) -> Result<Vec<String>, ForgetError> {
+    let transcripts: Vec<(String, u32)> = store.entangled(ids)?.transcripts.into_iter().collect();
     // The archive first: if it stops half-way, the sessions are still there to be forgotten again.
     if let Some(archive) = archive {
         archive.forget(&transcripts)?;
@@ -305,7 +292,6 @@ pub fn forget(store: &mut Store, archive: Option<&Archive>, ids: &[SessionId]) -
         // Another run may have kept them once more until the store knew.
         archive.forget(&transcripts)?;
     }
-    store.shrink()?;
     Ok(transcripts.into_iter().map(|(path, _)| path).collect())
 }
 
@@ -321,7 +307,7 @@ pub enum ForgetError {
 }
 
 /// Compresses a portion of what has gone cold. That it fails is no reason to fail the run: it will be tried again.
-fn compress(store: &mut Store, setup: &Setup<'_>) {
+fn compress(store: &mut dyn Store, setup: &Setup<'_>) {
     let Some(archive) = setup.archive else { return };
     let Ok(kept) = store.archive() else { return };
     let compressed = archive.compress_cold(&kept, COMPRESS_BYTES, COMPRESS_FILES);

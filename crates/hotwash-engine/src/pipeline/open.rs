@@ -17,7 +17,7 @@ const TAIL: u64 = 1024;
 
 /// Opens a transcript as it was when it was read: the original, or what the archive has of it. It may have grown.
 pub fn open_transcript(
-    store: &Store,
+    store: &dyn Store,
     archive: Option<&Archive>,
     path: &str,
     version: u32,
@@ -30,7 +30,7 @@ pub fn open_transcript(
 
 /// The same for one of which it is known what the store says of it.
 pub(super) fn open_known(
-    store: &Store,
+    store: &dyn Store,
     archive: Option<&Archive>,
     newest: &FileState,
 ) -> Result<Option<Box<dyn io::Read>>, StoreError> {
@@ -45,7 +45,7 @@ pub(super) fn open_known(
 
 /// Opens what the archive has of a transcript, unless that is a link that is not as it was.
 fn open_kept(
-    store: &Store,
+    store: &dyn Store,
     archive: Option<&Archive>,
     path: &str,
     version: u32,
@@ -97,7 +97,7 @@ impl Folders {
 /// Tells `tell` the events of a session, piece after piece. Those of its second transcript and the ones after it are told
 /// apart by their ids.
 pub fn tell(
-    store: &Store,
+    store: &dyn Store,
     archive: Option<&Archive>,
     parts: &[StoredPart],
     tell: &mut dyn FnMut(&Event<'_>),
@@ -112,7 +112,7 @@ pub fn tell(
 /// Tells `tell` the events of some lines of the transcript with this path and version, as those of the one with this
 /// number in its session.
 pub(super) fn tell_lines(
-    store: &Store,
+    store: &dyn Store,
     archive: Option<&Archive>,
     (path, version): (&str, u32),
     number: usize,

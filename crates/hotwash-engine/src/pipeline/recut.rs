@@ -1,14 +1,14 @@
 //! Cuts transcripts again of whose prompts something else is known since they were read.
 
 use super::entry::entry;
-use super::{Setup, grade_missing, open_transcript, settle};
+use super::{Setup, decisions, grade_missing, open_transcript, settle};
 use crate::sources::Agent;
 use crate::sources::claude_code::read::{Transcript, Window};
-use crate::stores::{Holding, Role, Store, StoreError};
+use crate::stores::{Holding, Role, Store, StoreError, Todo};
 use std::sync::Arc;
 
 /// Brings all sessions in line with what is known of prompts. Says how many transcripts were cut elsewhere.
-pub fn recut(store: &mut Store, setup: &Setup<'_>) -> Result<u64, StoreError> {
+pub fn recut(store: &mut dyn Store, setup: &Setup<'_>) -> Result<u64, StoreError> {
     let changed = read_again(store, setup)?;
     settle(store, setup)?;
     grade_missing(store, setup.rubric)?;
@@ -17,12 +17,12 @@ pub fn recut(store: &mut Store, setup: &Setup<'_>) -> Result<u64, StoreError> {
 
 /// Reads the transcripts that are marked, and puts those that are cut elsewhere now; they are to be settled. One that can
 /// no longer be read stays as it is.
-pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, StoreError> {
-    let marked = store.uncut()?;
+pub(super) fn read_again(store: &mut dyn Store, setup: &Setup<'_>) -> Result<u64, StoreError> {
+    let marked = store.marked(Todo::Cut)?;
     if marked.is_empty() {
         return Ok(0);
     }
-    let topics = Arc::new(store.decisions()?);
+    let topics = Arc::new(decisions(store)?);
     let (holdings, became) = (store.holdings()?, store.outcomes()?);
     let (mut changed, mut window) = (0, Window::default());
     for (path, mark) in marked {
@@ -49,7 +49,7 @@ pub(super) fn read_again(store: &mut Store, setup: &Setup<'_>) -> Result<u64, St
                 }
             }
         }
-        store.cut(&path, mark)?;
+        store.unmark(Todo::Cut, &[(path, mark)].into())?;
     }
     Ok(changed)
 }

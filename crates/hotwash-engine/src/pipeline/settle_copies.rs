@@ -1,17 +1,17 @@
 //! Gives copied events to the transcript that owns them.
 
-use super::Setup;
 use super::entry::entry;
 use super::open::open_known;
 use super::side_by_side::side_by_side;
+use super::{Setup, decisions};
 use crate::sources::claude_code::read::{Reading, Transcript, Window};
 use crate::sources::{Agent, claude_code, langfuse};
-use crate::stores::{Entry, Holder, Role, Store, StoreError};
+use crate::stores::{Entry, Holding, Query, Role, Row, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// How many groups are kept in one go.
@@ -19,17 +19,18 @@ const GROUPS: usize = 64;
 
 /// Settles the copies among transcripts that were put, which are marked, given all that there are.
 pub(super) fn settle_copies(
-    store: &mut Store,
+    store: &mut dyn Store,
     setup: &Setup<'_>,
-    holders: &[Holder],
+    mut holders: Vec<Holding>,
     marks: &BTreeMap<String, i64>,
 ) -> Result<(), StoreError> {
-    let topics = Arc::new(store.decisions()?);
+    let topics = Arc::new(decisions(store)?);
+    holders.retain(|holder| holder.is_newest && !holder.keys.is_empty());
     let keys: Vec<&[_]> = holders.iter().map(|holder| holder.keys.as_slice()).collect();
-    let mut groups: Vec<Vec<&Holder>> = copies::groups(&keys)
+    let mut groups: Vec<Vec<&Holding>> = copies::groups(&keys)
         .into_iter()
         .map(|group| group.into_iter().map(|at| &holders[at]).collect())
-        .filter(|group: &Vec<&Holder>| group.iter().any(|holder| marks.contains_key(&holder.path)))
+        .filter(|group: &Vec<&Holding>| group.iter().any(|holder| marks.contains_key(&holder.path)))
         .collect();
     // The largest first, so that nobody is left with it at the end.
     groups.sort_by_key(|group| Reverse(group.iter().map(|holder| holder.keys.len()).sum::<usize>()));
@@ -41,20 +42,28 @@ pub(super) fn settle_copies(
         store.put_own(&entries.into_iter().flatten().collect::<Vec<_>>(), &moved.concat())?;
     }
     if holders.iter().any(|holder| Agent::of(holder.path.as_ref()) == Agent::Langfuse) {
-        settle_pulled(store, setup, holders)?;
+        settle_pulled(store, setup, &holders)?;
     }
     Ok(())
 }
 
 /// What was pulled from Langfuse and is on disk too is a copy: the transcript says more. There are no keys to tell by,
 /// because Langfuse has no ids of messages and records; it has the session's own.
-fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Result<(), StoreError> {
-    let (_, copies) = store.recorded_besides(langfuse::ENDING)?;
+fn settle_pulled(store: &mut dyn Store, setup: &Setup<'_>, holders: &[Holding]) -> Result<(), StoreError> {
+    let rows = store.sessions(&Query { subagents: true, without_facts: true, ..Query::default() })?;
+    let rows = rows.iter().filter(|row| !row.session.recorded.is_empty());
+    let (pulled, others): (Vec<&Row>, Vec<&Row>) = rows.partition(|row| row.path.ends_with(langfuse::ENDING));
+    let others: HashSet<&str> = others.into_iter().map(|row| row.session.recorded.as_str()).collect();
+    let copies: BTreeSet<&str> = pulled
+        .into_iter()
+        .filter(|row| others.contains(row.session.recorded.as_str()))
+        .map(|row| row.path.as_str())
+        .collect();
     let mut entries = Vec::new();
-    for path in &copies {
+    for path in copies {
         let Some(file) = store.file(path)? else { continue };
         let mut entry = entry(file, Some(Role::Copy), Box::default(), setup);
-        if let Ok(at) = holders.binary_search_by(|holder| holder.path.cmp(path)) {
+        if let Ok(at) = holders.binary_search_by(|holder| holder.path.as_str().cmp(path)) {
             entry.keys.clone_from(&holders[at].keys);
         }
         entries.push(entry);
@@ -65,10 +74,10 @@ fn settle_pulled(store: &mut Store, setup: &Setup<'_>, holders: &[Holder]) -> Re
 /// The transcripts of a group without what is not theirs, and those that can no longer be read and have nothing of their
 /// own.
 fn settled<'h>(
-    store: &Store,
+    store: &dyn Store,
     setup: &Setup<'_>,
     topics: &Arc<Decisions>,
-    group: &[&'h Holder],
+    group: &[&'h Holding],
     window: &mut Window,
 ) -> Result<(Vec<Entry>, Vec<&'h str>), StoreError> {
     let (mut members, mut records) = (Vec::new(), Vec::new());
@@ -89,9 +98,9 @@ fn settled<'h>(
             _ => unreadable.push(*holder),
         }
     }
-    let within = |keys: &[Key], other: &Holder| keys.iter().all(|key| other.keys.binary_search(key).is_ok());
+    let within = |keys: &[Key], other: &Holding| keys.iter().all(|key| other.keys.binary_search(key).is_ok());
     // What can no longer be asked keeps what it gave, unless another holds all of it: then it was moved there.
-    let (moved, gone): (Vec<&'h Holder>, Vec<&'h Holder>) = unreadable.into_iter().partition(|gone| {
+    let (moved, gone): (Vec<&'h Holding>, Vec<&'h Holding>) = unreadable.into_iter().partition(|gone| {
         gone.role != Role::Forgotten && members.iter().any(|(member, ..)| within(&gone.keys, member))
     });
     let taken: KeySet<Key> = gone.iter().flat_map(|gone| gone.keys.iter().copied()).collect();
@@ -111,7 +120,7 @@ fn settled<'h>(
         let foreign: KeySet<Key> = foreign.into_iter().collect();
         let owns_nothing = if records.is_empty() {
             // Its records have no ids: it can only be a copy as a whole.
-            let whole = |(other, (member, ..)): (usize, &(&Holder, _, _))| {
+            let whole = |(other, (member, ..)): (usize, &(&Holding, _, _))| {
                 other != at && within(&holder.keys, member) && (member.keys.len() > holder.keys.len() || other < at)
             };
             members.iter().enumerate().any(whole)

@@ -35,10 +35,10 @@ impl Placed<'_> {
 }
 
 /// Brings the sessions in line with the pieces that transcripts hold.
-pub(super) fn settle_joins(store: &mut Store, setup: &Setup<'_>, holdings: &[Holding]) -> Result<(), StoreError> {
-    let (sessions, joined) = (store.session_ids()?, store.joined()?);
+pub(super) fn settle_joins(store: &mut dyn Store, setup: &Setup<'_>, holdings: &[Holding]) -> Result<(), StoreError> {
+    let sessions = store.made_of()?;
     let mut folders: BTreeMap<u64, Vec<Placed<'_>>> = BTreeMap::new();
-    for holding in holdings {
+    for holding in holdings.iter().filter(|holding| holding.is_of_person()) {
         for piece in &holding.pieces {
             folders.entry(piece.folder).or_default().push(Placed { holding, piece });
         }
@@ -48,13 +48,12 @@ pub(super) fn settle_joins(store: &mut Store, setup: &Setup<'_>, holdings: &[Hol
         for run in runs(&placed.iter().map(|placed| placed.piece).collect::<Vec<_>>()) {
             let pieces: Vec<Placed<'_>> = run.pieces.iter().map(|&at| placed[at]).collect();
             let ids: Vec<SessionId> = pieces.iter().map(|placed| placed.piece.id()).collect();
-            let known = joined.get(&ids[0].0);
-            let is_kept = sessions.contains(&ids[0])
-                && match known {
-                    None => pieces.len() == 1,
-                    // A transcript that was put again since has given its pieces sessions of their own.
-                    Some(parts) => is_same(parts, &pieces) && !ids[1..].iter().any(|id| sessions.contains(id)),
-                };
+            let is_kept = match sessions.get(&ids[0]) {
+                None => false,
+                Some(parts) if parts.is_empty() => pieces.len() == 1,
+                // A transcript that was put again since has given its pieces sessions of their own.
+                Some(parts) => is_same(parts, &pieces) && !ids[1..].iter().any(|id| sessions.contains_key(id)),
+            };
             if !is_kept {
                 changed.extend(session(store, setup, &run, &pieces)?);
             }
@@ -72,7 +71,12 @@ fn is_same(parts: &[StoredPart], pieces: &[Placed<'_>]) -> bool {
 }
 
 /// The session that pieces make up; none if one of them can no longer be read.
-fn session(store: &Store, setup: &Setup<'_>, run: &Run, pieces: &[Placed<'_>]) -> Result<Option<Graded>, StoreError> {
+fn session(
+    store: &dyn Store,
+    setup: &Setup<'_>,
+    run: &Run,
+    pieces: &[Placed<'_>],
+) -> Result<Option<Graded>, StoreError> {
     let Some(mut graded) = replay(store, setup, pieces)? else { return Ok(None) };
     for (part, join) in graded.parts[1..].iter_mut().zip(&run.joins) {
         part.joined = Some(*join);
@@ -82,7 +86,7 @@ fn session(store: &Store, setup: &Setup<'_>, run: &Run, pieces: &[Placed<'_>]) -
 }
 
 /// Reads pieces as one session.
-fn replay(store: &Store, setup: &Setup<'_>, pieces: &[Placed<'_>]) -> Result<Option<Graded>, StoreError> {
+fn replay(store: &dyn Store, setup: &Setup<'_>, pieces: &[Placed<'_>]) -> Result<Option<Graded>, StoreError> {
     let mut parts: Vec<StoredPart> = pieces
         .iter()
         .map(|Placed { holding, piece }| StoredPart::of(&holding.path, holding.version, "", piece))
@@ -117,7 +121,7 @@ fn replay(store: &Store, setup: &Setup<'_>, pieces: &[Placed<'_>]) -> Result<Opt
 /// in those that is none of theirs: a call may be open from then, or an id be a repeated one. So what comes of it is what
 /// came of reading the transcript.
 fn tell_with_what_came_before(
-    store: &Store,
+    store: &dyn Store,
     setup: &Setup<'_>,
     pieces: &[Placed<'_>],
     numbers: &[usize],

@@ -10,7 +10,7 @@ use hotwash_core::sessions::SessionId;
 use std::cmp::Reverse;
 
 /// Judges what sessions have reworked, in so many threads. Does so again where another process has put sessions meanwhile.
-pub(super) fn settle_rework(store: &mut Store, jobs: usize) -> Result<(), StoreError> {
+pub(super) fn settle_rework(store: &mut dyn Store, jobs: usize) -> Result<(), StoreError> {
     loop {
         let changes = store.changes()?;
         let mut repositories: Vec<&[Placed]> = changes.values().map(Vec::as_slice).collect();
@@ -24,7 +24,7 @@ pub(super) fn settle_rework(store: &mut Store, jobs: usize) -> Result<(), StoreE
 }
 
 /// The sessions of a repository whose work others have touched, with what became of it.
-fn reworked(store: &Store, sessions: &[Placed]) -> Result<Vec<(SessionId, Rework)>, StoreError> {
+fn reworked(store: &dyn Store, sessions: &[Placed]) -> Result<Vec<(SessionId, Rework)>, StoreError> {
     let all: Vec<usize> = (0..sessions.len()).collect();
     let judged = rework(sessions, &all, &Settings::default(), |at| store.print(&sessions[at].session))?;
     let touched = sessions.iter().zip(judged);

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// in the order of the items. Where no other can read, because the store is in memory or the system has had enough, the
 /// caller does all.
 pub(super) fn side_by_side<T: Sync, R: Send, M: Default>(
-    store: &Store,
+    store: &dyn Store,
     jobs: usize,
     items: &[T],
-    work: impl Fn(&Store, &T, &mut M) -> Result<R, StoreError> + Sync,
+    work: impl Fn(&dyn Store, &T, &mut M) -> Result<R, StoreError> + Sync,
 ) -> Result<Vec<R>, StoreError> {
     let mut readers = Vec::new();
     while readers.len() + 1 < jobs.min(items.len()) {
@@ -21,7 +21,7 @@ pub(super) fn side_by_side<T: Sync, R: Send, M: Default>(
         }
     }
     let next = AtomicUsize::new(0);
-    let some = |store: &Store| {
+    let some = |store: &dyn Store| {
         let (mut done, mut room) = (Vec::new(), M::default());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -33,7 +33,7 @@ pub(super) fn side_by_side<T: Sync, R: Send, M: Default>(
     };
     let mut done = std::thread::scope(|scope| {
         let some = &some;
-        let others: Vec<_> = readers.into_iter().map(|reader| scope.spawn(move || some(&reader))).collect();
+        let others: Vec<_> = readers.into_iter().map(|reader| scope.spawn(move || some(&*reader))).collect();
         let mut done = some(store)?;
         for other in others {
             done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))?);

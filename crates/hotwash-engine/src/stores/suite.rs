@@ -2,8 +2,8 @@
 //! expression that makes an empty store.
 
 use super::{
-    Answered, Archived, Entry, FileState, Form, Graded, Judged, Judgement, Judging, Lack, Lookup, Query, Role, Row,
-    Ruled, Store, StoreError, StoredPart,
+    Answered, Archived, Entry, FileState, Form, Graded, Judged, Judgement, Judging, Lack, Lookup, Query, Reading, Role,
+    Row, Ruled, Store, StoreError, StoredPart, Todo,
 };
 use crate::judges::Stop;
 use crate::sources::claude_code::read::Transcript;
@@ -65,6 +65,7 @@ struct Sample {
 }
 
 const HOUR: i64 = 3_600_000;
+const READING: Reading = Reading { lines: 12, malformed_lines: 1, ..Reading::OVERSIZED };
 const SAMPLE: Sample =
     Sample { name: "a", kind: SessionKind::Main, recorded: "5e55-a", project: "/srv/orchard", hour: Some(10) };
 
@@ -111,7 +112,7 @@ impl Sample {
         Entry {
             file,
             role,
-            reading: "{\"lines\":12}".into(),
+            reading: serde_json::to_string(&READING).unwrap(),
             keys: vec![Key(self.name.len() as u64), Key(u64::MAX)],
             pieces: vec![piece],
             sessions: vec![Graded { outcome: outcomes::offline(session.facts.get()), print, session, grade, parts }],
@@ -128,11 +129,11 @@ fn keyed(mut entry: Entry, key: u64) -> Entry {
     entry
 }
 
-fn put(store: &mut Store, entries: &[Entry]) -> Result<(), StoreError> {
+fn put(store: &mut dyn Store, entries: &[Entry]) -> Result<(), StoreError> {
     store.put(entries, &[]).map(drop)
 }
 
-fn all(store: &Store) -> Vec<Row> {
+fn all(store: &dyn Store) -> Vec<Row> {
     store.sessions(&Query { subagents: true, rubric_hash: RUBRIC.hash(), ..Query::default() }).unwrap()
 }
 
@@ -140,7 +141,7 @@ fn names(rows: &[Row]) -> Vec<&str> {
     rows.iter().map(|row| row.path.trim_start_matches("/t/").trim_end_matches(".jsonl")).collect()
 }
 
-pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
+pub(crate) fn what_is_put_comes_back_whole(store: &mut dyn Store) {
     let main = SAMPLE.entry();
     let sub = Sample { name: "b", kind: SessionKind::Subagent, hour: None, ..SAMPLE }.entry();
     put(store, &[main.clone(), sub.clone()]).unwrap();
@@ -155,18 +156,13 @@ pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
         assert_eq!(row.outcome.as_ref(), Some(outcome));
         assert_eq!((&row.path, row.version), (&entry.file.path, entry.file.version));
         assert_eq!(store.file(&entry.file.path).unwrap().as_ref(), Some(&entry.file));
-        let mut seen = None;
-        store
-            .each_file(|path, state, _, role| {
-                if path == entry.file.path {
-                    seen = Some((state().unwrap(), role));
-                }
-            })
-            .unwrap();
-        assert_eq!(seen, Some((entry.file.clone(), entry.role)));
+        let files = store.files().unwrap();
+        let seen = files.iter().find(|file| file.state.path == entry.file.path).unwrap();
+        assert_eq!((&seen.state, seen.became.role, seen.became.sessions), (&entry.file, entry.role, 1));
+        assert_eq!(seen.became.reading, READING);
         assert_eq!(store.parts(row).unwrap().len(), 0, "its piece has another id");
     }
-    let holders = store.holders().unwrap();
+    let holders = store.holdings().unwrap();
     assert_eq!((&holders[0].path, holders[0].role, &holders[0].keys), (&main.file.path, Role::Main, &main.keys));
     assert_eq!(holders[1].role, Role::Subagent);
     assert_eq!(store.roles().unwrap(), [(Role::Main, 1), (Role::Subagent, 1)].into());
@@ -177,7 +173,7 @@ pub(crate) fn what_is_put_comes_back_whole(store: &mut Store) {
     assert_eq!(store.file("/elsewhere").unwrap(), None);
 }
 
-pub(crate) fn putting_twice_is_putting_once(store: &mut Store) {
+pub(crate) fn putting_twice_is_putting_once(store: &mut dyn Store) {
     let entries = [SAMPLE.entry(), Sample { name: "b", ..SAMPLE }.entry()];
     put(store, &entries).unwrap();
     let before = format!("{:?}", all(store));
@@ -189,7 +185,7 @@ pub(crate) fn putting_twice_is_putting_once(store: &mut Store) {
     assert_eq!(store.roles().unwrap(), [(Role::Main, 2)].into());
 }
 
-pub(crate) fn a_transcript_under_a_new_id_leaves_nothing_behind(store: &mut Store) {
+pub(crate) fn a_transcript_under_a_new_id_leaves_nothing_behind(store: &mut dyn Store) {
     let entry = keyed(SAMPLE.entry(), 1);
     put(store, std::slice::from_ref(&entry)).unwrap();
     let entry = keyed(entry, 2);
@@ -198,14 +194,14 @@ pub(crate) fn a_transcript_under_a_new_id_leaves_nothing_behind(store: &mut Stor
     let copy = Entry { role: Role::Copy, pieces: Vec::new(), sessions: Vec::new(), ..entry };
     put(store, &[copy]).unwrap();
     assert!(all(store).is_empty());
-    assert!(store.ungraded("", "", "").unwrap().is_empty());
+    assert!(store.ungraded("").unwrap().is_empty());
 }
 
 fn ids(rows: &[Row]) -> Vec<SessionId> {
     rows.iter().map(|row| row.session.id.clone()).collect()
 }
 
-pub(crate) fn a_rewritten_transcript_leaves_the_old_session(store: &mut Store) {
+pub(crate) fn a_rewritten_transcript_leaves_the_old_session(store: &mut dyn Store) {
     let entry = keyed(SAMPLE.entry(), 1);
     put(store, std::slice::from_ref(&entry)).unwrap();
     let mut other = keyed(Sample { name: "c", ..SAMPLE }.entry(), 2);
@@ -229,7 +225,7 @@ pub(crate) fn a_rewritten_transcript_leaves_the_old_session(store: &mut Store) {
     assert_eq!(store.parts(&all(store)[0]).unwrap().len(), 1);
 }
 
-pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store) {
+pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut dyn Store) {
     let first = keyed(Sample { name: "a", recorded: "5e55-a", ..SAMPLE }.entry(), 1);
     let second = keyed(Sample { name: "b", recorded: "5e55-b", hour: Some(12), ..SAMPLE }.entry(), 2);
     let child = |name, recorded, hour| {
@@ -260,12 +256,12 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     let of_second = Query { paths: Some(vec![second.file.path.clone()]), ..Query::default() };
     assert_eq!(store.sessions(&of_second).unwrap().len(), 1);
     assert_eq!(store.outcomes().unwrap()[&second.file.path].sessions, 0);
-    assert_eq!(store.entangled(std::slice::from_ref(&graded.session.id)).unwrap().len(), 3);
+    assert_eq!(store.entangled(std::slice::from_ref(&graded.session.id)).unwrap().sessions.len(), 3);
 
     let single = |entry: &Entry| entry.sessions[0].clone();
     store.put_sessions(&[single(&first), single(&second)]).unwrap();
     assert_eq!(store.sessions(&Query::default()).unwrap().len(), 2);
-    assert!(store.joined().unwrap().is_empty());
+    assert!(store.made_of().unwrap().values().all(Vec::is_empty));
     assert_eq!(store.roles().unwrap()[&Role::Main], 2);
 
     // Parted under another rubric, the second one still has the grade that it had before it was joined.
@@ -280,11 +276,11 @@ pub(crate) fn joined_pieces_are_one_session_and_can_be_parted(store: &mut Store)
     store.forget(&[second.pieces[0].id()]).unwrap();
     store.put_sessions(&[single(&second), joined]).unwrap();
     assert_eq!(ids(&store.sessions(&Query::default()).unwrap()), [first.pieces[0].id()]);
-    assert!(store.joined().unwrap().is_empty());
+    assert!(store.made_of().unwrap().values().all(Vec::is_empty));
 }
 
 /// Puts two sessions of which a model has judged the second, and joins them. Gives the one that is left.
-pub(crate) fn put_joined_pair(store: &mut Store) -> SessionId {
+pub(crate) fn put_joined_pair(store: &mut dyn Store) -> SessionId {
     let first = keyed(Sample { name: "a", recorded: "5e55-a", ..SAMPLE }.entry(), 1);
     let second = keyed(Sample { name: "b", recorded: "5e55-b", hour: Some(12), ..SAMPLE }.entry(), 2);
     put(store, &[first.clone(), second.clone()]).unwrap();
@@ -296,7 +292,7 @@ pub(crate) fn put_joined_pair(store: &mut Store) -> SessionId {
     first.pieces[0].id()
 }
 
-pub(crate) fn sessions_are_found_by_the_beginning_of_their_ids(store: &mut Store) {
+pub(crate) fn sessions_are_found_by_the_beginning_of_their_ids(store: &mut dyn Store) {
     let samples = [
         Sample { name: "abc1", recorded: "5e55-1", ..SAMPLE },
         Sample { name: "abd2", recorded: "5e55-2", ..SAMPLE },
@@ -322,7 +318,7 @@ pub(crate) fn sessions_are_found_by_the_beginning_of_their_ids(store: &mut Store
     assert_eq!(row.with_subagents.subagents, 2);
 }
 
-pub(crate) fn the_last_session_is_the_latest_of_a_person(store: &mut Store) {
+pub(crate) fn the_last_session_is_the_latest_of_a_person(store: &mut dyn Store) {
     assert!(matches!(store.lookup("last", "").unwrap(), Lookup::None));
     assert_eq!(store.newest(&Query::default()).unwrap(), None);
     let samples = [
@@ -343,7 +339,7 @@ pub(crate) fn the_last_session_is_the_latest_of_a_person(store: &mut Store) {
     assert_eq!(store.newest(&with_subagents).unwrap(), Some(Timestamp(8 * HOUR)));
 }
 
-pub(crate) fn windows_include_their_beginning_and_not_their_end(store: &mut Store) {
+pub(crate) fn windows_include_their_beginning_and_not_their_end(store: &mut dyn Store) {
     let samples = [
         Sample { name: "a", hour: Some(10), ..SAMPLE }, // until 11
         Sample { name: "b", hour: Some(12), ..SAMPLE }, // until 13
@@ -364,7 +360,7 @@ pub(crate) fn windows_include_their_beginning_and_not_their_end(store: &mut Stor
     assert_eq!(list(Some(11 * HOUR), Some(12 * HOUR + 1)), "ba");
 }
 
-pub(crate) fn projects_and_transcripts_narrow_a_list(store: &mut Store) {
+pub(crate) fn projects_and_transcripts_narrow_a_list(store: &mut dyn Store) {
     let samples = [
         Sample { name: "a", ..SAMPLE },
         Sample { name: "b", project: "/srv/tidepool", ..SAMPLE },
@@ -381,31 +377,30 @@ pub(crate) fn projects_and_transcripts_narrow_a_list(store: &mut Store) {
     assert!(store.sessions(&other_rubric).unwrap().iter().all(|row| row.grade.is_none()));
 }
 
-pub(crate) fn what_has_no_grade_is_said(store: &mut Store) {
+pub(crate) fn what_has_no_grade_is_said(store: &mut dyn Store) {
     let entries = [SAMPLE.entry(), Sample { name: "b", ..SAMPLE }.entry()];
     put(store, &entries).unwrap();
-    let ungraded = |store: &Store, hash: &str, version: &str| {
-        store.ungraded(hash, offline::JUDGE, version).unwrap().into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+    let ungraded = |store: &dyn Store, rubric: &Rubric| {
+        store.ungraded(&rubric.hash()).unwrap().into_iter().map(|(id, _)| id).collect::<Vec<_>>()
     };
-    assert!(ungraded(store, &RUBRIC.hash(), offline::VERSION).is_empty());
-    assert_eq!(ungraded(store, &RUBRIC.hash(), "later").len(), 2);
+    assert!(ungraded(store, &RUBRIC).is_empty());
     let other = Rubric::shipped("v1").unwrap();
-    assert_eq!(ungraded(store, &other.hash(), offline::VERSION).len(), 2);
+    assert_eq!(ungraded(store, &other).len(), 2);
     let session = &entries[0].sessions[0].session;
     let grade = offline::grade(session.facts.get(), &other);
     store.put_grades(&[(session.id.clone(), grade.clone())]).unwrap();
-    assert_eq!(ungraded(store, &other.hash(), offline::VERSION), [entries[1].sessions[0].session.id.clone()]);
+    assert_eq!(ungraded(store, &other), [entries[1].sessions[0].session.id.clone()]);
     let rows = store.sessions(&Query { rubric_hash: other.hash(), ..Query::default() }).unwrap();
     assert_eq!(rows[0].grade.as_ref(), Some(&grade));
     assert_eq!(rows[1].grade, None);
 }
 
-pub(crate) fn what_was_said_under_another_rubric_stays(store: &mut Store) {
+pub(crate) fn what_was_said_under_another_rubric_stays(store: &mut dyn Store) {
     let other = Rubric::shipped("v1").unwrap();
     let entry = SAMPLE.entry();
     let Graded { session, .. } = &entry.sessions[0];
     let by = |rubric: &Rubric| offline::grade(session.facts.get(), rubric);
-    let grades = |store: &Store| {
+    let grades = |store: &dyn Store| {
         [&*RUBRIC, &other].map(|rubric| {
             let query = Query { rubric_hash: rubric.hash(), ..Query::default() };
             let Lookup::One(row) = store.lookup(&session.id.0, &rubric.hash()).unwrap() else { panic!("not one") };
@@ -435,15 +430,14 @@ pub(crate) fn what_was_said_under_another_rubric_stays(store: &mut Store) {
     assert_eq!(grades(store), [Some(anew(&RUBRIC)), Some(anew(&other))]);
 }
 
-pub(crate) fn who_judged_the_first_session_has_not_judged_what_others_put(store: &mut Store) {
+pub(crate) fn who_judged_the_first_session_has_not_judged_what_others_put(store: &mut dyn Store) {
     let by = |name: &'static str, rubric: &Rubric| {
         let mut entry = Sample { name, ..SAMPLE }.entry();
         entry.sessions[0].grade = offline::grade(entry.sessions[0].session.facts.get(), rubric);
         entry
     };
-    let ungraded = |store: &Store, rubric: &Rubric| {
-        let ungraded = store.ungraded(&rubric.hash(), offline::JUDGE, offline::VERSION).unwrap();
-        ungraded.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+    let ungraded = |store: &dyn Store, rubric: &Rubric| {
+        store.ungraded(&rubric.hash()).unwrap().into_iter().map(|(id, _)| id).collect::<Vec<_>>()
     };
     let other = Rubric::shipped("v1").unwrap();
     let (a, b) = (by("a", &RUBRIC), by("b", &other));
@@ -459,7 +453,7 @@ pub(crate) fn who_judged_the_first_session_has_not_judged_what_others_put(store:
     assert_eq!(ungraded(store, &Rubric::shipped("v0").unwrap()), [of_a]);
 }
 
-pub(crate) fn the_archive_is_noted(store: &mut Store) {
+pub(crate) fn the_archive_is_noted(store: &mut dyn Store) {
     let kept = |version, form, size| Archived {
         path: "/t/a.jsonl".into(),
         version,
@@ -469,8 +463,8 @@ pub(crate) fn the_archive_is_noted(store: &mut Store) {
     };
     let other = Archived { path: "/t/0.jsonl".into(), ..kept(1, Form::Copy, 7) };
     let all = [kept(1, Form::Link, 5), kept(2, Form::Copy, 6), other.clone()];
-    store.put_archived(&all).unwrap();
-    store.put_archived(&all).unwrap();
+    store.put(&[], &all).unwrap();
+    store.put(&[], &all).unwrap();
     assert_eq!(store.archived("/t/a.jsonl").unwrap(), [all[1].clone(), all[0].clone()]);
     assert_eq!(store.archive().unwrap(), [other.clone(), all[0].clone(), all[1].clone()]);
     let compressed = Archived { name: "1.jsonl.zst".into(), ..kept(1, Form::Zstd, 5) };
@@ -480,7 +474,7 @@ pub(crate) fn the_archive_is_noted(store: &mut Store) {
     assert!(store.archived("/t/b.jsonl").unwrap().is_empty());
 }
 
-pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
+pub(crate) fn what_is_forgotten_is_gone(store: &mut dyn Store) {
     let samples = [
         Sample { name: "a", ..SAMPLE },
         Sample { name: "b", kind: SessionKind::Subagent, ..SAMPLE },
@@ -497,48 +491,51 @@ pub(crate) fn what_is_forgotten_is_gone(store: &mut Store) {
     entries.extend([inside, copy]);
     put(store, &entries).unwrap();
     let kept = |path: &str| Archived { path: path.into(), version: 4, name: path.into(), form: Form::Copy, size: 1 };
-    store.put_archived(&entries.iter().map(|entry| kept(&entry.file.path)).collect::<Vec<_>>()).unwrap();
+    let all_kept: Vec<_> = entries.iter().map(|entry| kept(&entry.file.path)).collect();
+    store.put(&[], &all_kept).unwrap();
 
     let forgotten = ["/t/a.jsonl", "/t/a/subagents/agent-acompact-1.jsonl", "/t/b.jsonl", "/t/z.jsonl"];
     let id = entries[0].sessions[0].session.id.clone();
-    let transcripts = store.transcripts(std::slice::from_ref(&id)).unwrap();
-    assert_eq!(transcripts, forgotten.map(|path| (path.to_string(), 4)));
+    let transcripts = store.entangled(std::slice::from_ref(&id)).unwrap().transcripts;
+    assert_eq!(transcripts, forgotten.map(|path| (path.to_string(), 4)).into());
     let removed = store.forget(std::slice::from_ref(&id)).unwrap();
     assert_eq!(removed.iter().map(|kept| kept.path.as_str()).collect::<Vec<_>>(), forgotten);
     assert_eq!(names(&all(store)), ["ccc"]);
     assert_eq!(store.archive().unwrap(), [kept("/t/ccc.jsonl")]);
     assert_eq!(store.roles().unwrap(), [(Role::Main, 1), (Role::Forgotten, 4)].into());
-    assert!(store.ungraded("other", "", "").unwrap().len() == 1);
+    assert!(store.ungraded("other").unwrap().len() == 1);
     // The file is still known, so that it is not read again.
     assert_eq!(store.file("/t/a.jsonl").unwrap(), Some(entries[0].file.clone()));
     assert!(store.forget(&[id]).unwrap().is_empty());
     // Nor does somebody bring it back who had read it before.
-    store.settled(&store.unsettled().unwrap()).unwrap();
+    let marks = store.marked(Todo::Settle).unwrap();
+    store.unmark(Todo::Settle, &marks).unwrap();
     let late = [entries[0].clone(), entries[2].clone()];
     let also = [kept("/t/a.jsonl"), kept("/t/ccc.jsonl")];
     assert_eq!(store.put(&late, &also).unwrap(), [("/t/a.jsonl".to_owned(), 4)]);
     store.put_own(&late[..1], &[]).unwrap();
     assert_eq!(names(&all(store)), ["ccc"]);
     assert_eq!(store.archive().unwrap(), [kept("/t/ccc.jsonl")]);
-    assert!(store.unsettled().unwrap().keys().eq(["/t/ccc.jsonl"]));
+    assert!(store.marked(Todo::Settle).unwrap().keys().eq(["/t/ccc.jsonl"]));
 }
 
-pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut Store) {
+pub(crate) fn what_is_put_is_unsettled_until_it_is_settled(store: &mut dyn Store) {
     let (a, b) = (keyed(SAMPLE.entry(), 1), keyed(Sample { name: "b", ..SAMPLE }.entry(), 2));
     let empty =
         Entry { keys: Vec::new(), pieces: Vec::new(), sessions: Vec::new(), role: Role::Empty, ..SAMPLE.entry() };
     let empty = Entry { file: FileState { path: "/t/c.jsonl".into(), ..empty.file }, ..empty };
     put(store, &[a.clone(), b.clone(), empty]).unwrap();
-    let marks = store.unsettled().unwrap();
+    let marks = store.marked(Todo::Settle).unwrap();
     assert!(marks.keys().eq([&a.file.path, &b.file.path]));
     let nothing = |entry: &Entry| Entry { pieces: Vec::new(), sessions: Vec::new(), ..entry.clone() };
     store.put_own(&[Entry { role: Role::Copy, ..nothing(&b) }], &[]).unwrap();
     // What was put again meanwhile stays open.
     put(store, std::slice::from_ref(&a)).unwrap();
-    store.settled(&marks).unwrap();
-    assert!(store.unsettled().unwrap().keys().eq([&a.file.path]));
-    store.settled(&store.unsettled().unwrap()).unwrap();
-    assert!(store.unsettled().unwrap().is_empty());
+    store.unmark(Todo::Settle, &marks).unwrap();
+    assert!(store.marked(Todo::Settle).unwrap().keys().eq([&a.file.path]));
+    let marks = store.marked(Todo::Settle).unwrap();
+    store.unmark(Todo::Settle, &marks).unwrap();
+    assert!(store.marked(Todo::Settle).unwrap().is_empty());
     assert_eq!(names(&all(store)), ["a"]);
     // Put again, b claims the same session as a: it is left to a until that is settled.
     let claim = keyed(b, 1);
@@ -614,7 +611,7 @@ fn answered(id: &str, entry: &Entry) -> Answered {
     }
 }
 
-pub(crate) fn answers_are_kept_once_and_found_by_their_questions(store: &mut Store) {
+pub(crate) fn answers_are_kept_once_and_found_by_their_questions(store: &mut dyn Store) {
     let entry = SAMPLE.entry();
     put(store, std::slice::from_ref(&entry)).unwrap();
     store.put_answers(&[answered("q1", &entry), answered("q2", &entry)]).unwrap();
@@ -632,14 +629,14 @@ pub(crate) fn answers_are_kept_once_and_found_by_their_questions(store: &mut Sto
     assert!(store.answer("q1").unwrap().is_none() && store.answers(id).unwrap().is_empty());
 }
 
-pub(crate) fn what_a_model_says_stands_until_the_session_changes(store: &mut Store) {
+pub(crate) fn what_a_model_says_stands_until_the_session_changes(store: &mut dyn Store) {
     let entry = SAMPLE.entry();
     let other = Sample { name: "bb", recorded: "5e55-b", ..SAMPLE }.entry();
     put(store, &[entry.clone(), other.clone()]).unwrap();
     let said = judgement(&entry, 20);
     store.put_judgements(&[said.clone(), judgement(&entry, 10)]).unwrap();
     let query = Query { rubric_hash: RUBRIC.hash(), ..Query::default() };
-    let goals = |store: &Store| {
+    let goals = |store: &dyn Store| {
         let rows = all(store);
         let listed = store.sessions(&Query { without_facts: true, ..query.clone() }).unwrap();
         let ruled = store.judged(&query).unwrap();

@@ -3,7 +3,7 @@
 //! The child is this test binary: `child` does nothing unless it is told where to work.
 
 use crate::support::{Case, Talk};
-use hotwash_engine::stores::Query;
+use hotwash_engine::stores::{Query, Sessions as _, Transcripts as _};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -72,8 +72,7 @@ fn progress(case: &Case, files: usize) -> usize {
         return archived.min(files);
     }
     let count = |table: &str| -> usize {
-        let sql = format!("SELECT count(*) FROM {table}");
-        case.connection().query_row(&sql, [], |row| row.get::<_, i64>(0)).map_or(0, |count| count as usize)
+        case.tables().number(&format!("SELECT count(*) FROM {table}"), &[]).unwrap_or(0) as usize
     };
     let kept = count("files");
     archived.min(files) + kept + if kept == files { files - count("unsettled") } else { 0 }

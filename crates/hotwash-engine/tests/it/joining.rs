@@ -2,7 +2,7 @@
 
 use crate::support::{Case, Talk};
 use hotwash_core::sessions::Opening;
-use hotwash_engine::stores::{Row, StoredPart};
+use hotwash_engine::stores::{Row, Sessions as _, StoredPart};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +88,7 @@ fn prism_a_clear_begins_a_transcript_that_rejoins_and_is_graded_as_one() {
     case.write("p/3.jsonl", between.text());
     case.ingest();
     assert_eq!(case.sessions().len(), 3);
-    assert!(case.open().joined().unwrap().is_empty());
+    assert!(case.open().made_of().unwrap().values().all(Vec::is_empty));
     let turns: Vec<u64> = case.sessions().iter().map(|row| row.session.facts.get().prompts.turns).collect();
     assert_eq!(turns, [1, 1, 1]);
 }
@@ -340,10 +340,8 @@ proptest! {
 
 /// The sessions with their turns, and how many begin in their transcripts by the store's count.
 fn counted(case: &Case) -> Vec<(String, u64, i64)> {
-    let connection = case.connection();
-    let begin = |path: &str| {
-        connection.query_row("SELECT sessions FROM files WHERE path = ?1", [path], |row| row.get(0)).unwrap()
-    };
+    let tables = case.tables();
+    let begin = |path: &str| tables.number("SELECT sessions FROM files WHERE path = ?1", &[path]).unwrap();
     let turns = |row: &Row| row.session.facts.get().prompts.turns;
     let mut rows: Vec<_> =
         case.sessions().iter().map(|row| (row.session.id.0.clone(), turns(row), begin(&row.path))).collect();
@@ -399,21 +397,19 @@ fn what_another_run_has_put_again_is_joined_again() {
     drop(case.open());
     let done = AtomicBool::new(false);
     case.ingest_while(&|| {
-        let connection = case.connection();
-        let put: i64 = connection
-            .query_row("SELECT count(*) FROM files WHERE path = ?1", [case.name("p/a.jsonl")], |row| row.get(0))
-            .unwrap();
+        let tables = case.tables();
+        let put = tables.number("SELECT count(*) FROM files WHERE path = ?1", &[&case.name("p/a.jsonl")]).unwrap();
         if put == 0 || done.swap(true, Ordering::Relaxed) {
             return;
         }
         case.write("p/a.jsonl", more.text());
         let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON joined BEGIN SELECT raise(ABORT, 'not now'); END";
-        connection.execute_batch(refuse).unwrap();
+        tables.execute(refuse);
         let path = case.path("p/a.jsonl");
         let found: Vec<_> = case.found().into_iter().filter(|found| found.path == path).collect();
         let error = case.try_ingest(&found, &mut case.open()).unwrap_err();
         assert!(error.to_string().contains("not now"), "{error}");
-        connection.execute_batch("DROP TRIGGER refuse").unwrap();
+        tables.execute("DROP TRIGGER refuse");
     });
     assert!(done.load(Ordering::Relaxed));
     case.ingest();

@@ -11,6 +11,7 @@ use hotwash_core::sessions::{Timestamp, Usage};
 use hotwash_core::verdicts::Thresholds;
 use hotwash_engine::judges::{Answer, Deferred, Failing, JudgeError, Live, Question, Reply, Stop};
 use hotwash_engine::judging::{self, Backend, Docket, Look, Report, Setup, Share, Subject};
+use hotwash_engine::stores::sqlite::testing::Tables;
 use hotwash_engine::stores::{Query, Row, Store};
 use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
@@ -134,7 +135,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn run_all(&self, case: &Case) -> (Report, Report, Vec<Row>) {
         let mut store = case.open();
         let rubric = Rubric::shipped("v2").unwrap();
-        let all = |store: &Store| {
+        let all = |store: &dyn Store| {
             let project = self.project.map(str::to_owned);
             let query = Query { rubric_hash: rubric.hash(), project, ..Query::default() };
             store.sessions(&query).unwrap()
@@ -530,7 +531,7 @@ fn a_store_that_fails_ends_the_run_also_when_nothing_is_under_way() {
     let path = case.store_path();
     // One at a time: when its answer was heard, nobody else will come.
     let judge = Scripted::new(move |_, prompt| {
-        rusqlite::Connection::open(&path).unwrap().execute_batch("DROP TABLE answers").unwrap();
+        Tables::open(&path).execute("DROP TABLE answers");
         Ok(oblige(prompt, Mood::Delighted))
     });
     Bench { concurrency: 1, ..Bench::of(&judge) }.run(&case);

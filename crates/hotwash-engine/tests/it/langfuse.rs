@@ -6,6 +6,7 @@ use hotwash_engine::pipeline;
 use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::claude_code::read::{Transcript, Window};
 use hotwash_engine::sources::langfuse::keep::Folder;
+use hotwash_engine::stores::Sessions as _;
 use serde_json::{Map, Value};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::support::{Case, Talk, short};
 use hotwash_engine::pipeline::Ingested;
-use hotwash_engine::stores::Lookup;
+use hotwash_engine::stores::{Copies as _, Lookup, Sessions as _, Transcripts as _};
 use proptest::prelude::*;
 use serde_json::json;
 use std::fs;
@@ -483,8 +483,7 @@ mod copies {
         case.ingest();
         let sql = "SELECT count(*) FROM grades JOIN origins ON id = origin
                    WHERE session = ?1 AND judge = 'a model'";
-        let count: i64 = case.connection().query_row(sql, [&row.session.id.0], |row| row.get(0)).unwrap();
-        assert_eq!(count, 1);
+        assert_eq!(case.tables().number(sql, &[&row.session.id.0]), Some(1));
     }
 
     #[test]
@@ -578,9 +577,8 @@ fn every_main_transcript_has_a_session_and_the_numbers_add_up() {
         let found = case.ingest().found;
         let roles = case.open().roles().unwrap();
         assert_eq!(roles.values().sum::<u64>(), found);
-        let sessions: i64 =
-            case.connection().query_row("SELECT sum(sessions) FROM files", [], |row| row.get(0)).unwrap();
-        assert_eq!(sessions, case.sessions().len() as i64, "{folder}");
+        let sessions = case.tables().number("SELECT sum(sessions) FROM files", &[]);
+        assert_eq!(sessions, Some(case.sessions().len() as i64), "{folder}");
         assert!(case.sessions().iter().all(|row| row.grade.is_some()));
     }
 }

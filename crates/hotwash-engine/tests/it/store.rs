@@ -2,8 +2,8 @@
 
 use crate::support::{Case, rules};
 use hotwash_engine::sources::claude_code::discover::discover;
-use hotwash_engine::stores::{Query, Role, Store, StoreError};
-use rusqlite::Connection;
+use hotwash_engine::stores::sqlite::testing::Tables;
+use hotwash_engine::stores::{Query, Role, Sessions as _, Sqlite, StoreError, Transcripts as _};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,10 @@ fn makes_a_store_to_keep() {
     let folders = ["fork", "sibling-agent", "nested-agent"];
     let found = discover(&folders.map(|folder| PathBuf::from("fixtures/claude-code").join(folder))).found;
     let case = Case { archived: false, now_ns: i64::MAX, ..Case::new() };
-    let mut store = Store::open(&path, rules()).unwrap();
+    let mut store = Sqlite::open(&path, rules()).unwrap();
     case.try_ingest(&found, &mut store).unwrap();
-    store.shrink().unwrap();
+    // Gives back the room that was freed.
+    store.forget(&[]).unwrap();
 }
 
 /// The bytes of a file.
@@ -33,7 +34,7 @@ fn bytes(path: &Path) -> Vec<u8> {
 /// Tries to open a store and says what came of it; the file must not change by that.
 fn refused(path: &Path) -> StoreError {
     let before = bytes(path);
-    let error = Store::open(path, rules()).and_then(|mut store| {
+    let error = Sqlite::open(path, rules()).and_then(|mut store| {
         store.roles()?;
         store.sessions(&Query::default())?;
         Case::new().try_ingest(&[], &mut store).map(drop)
@@ -51,7 +52,7 @@ fn ingested() -> Case {
 #[test]
 fn a_newer_store_is_refused_and_left_alone() {
     let case = ingested();
-    case.connection().execute_batch("PRAGMA user_version = 999; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    case.tables().execute("PRAGMA user_version = 999; PRAGMA wal_checkpoint(TRUNCATE)");
     let error = refused(&case.store_path());
     assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error}");
     assert!(error.hint().contains("update"));
@@ -65,17 +66,17 @@ fn what_is_no_store_is_refused_and_left_alone() {
     assert!(matches!(refused(&path), StoreError::Damaged { .. }));
     // Somebody else's database.
     let path = case.projects().join("other.db");
-    Connection::open(&path).unwrap().execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
+    Tables::open(&path).execute("CREATE TABLE recipes (name TEXT)");
     let error = refused(&path);
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     // A folder.
-    assert!(Store::open(&case.projects(), rules()).is_err());
+    assert!(Sqlite::open(&case.projects(), rules()).is_err());
 }
 
 #[test]
 fn a_damaged_store_is_said_and_left_alone() {
     let case = ingested();
-    case.open().shrink().unwrap();
+    case.open().forget(&[]).map(drop).unwrap();
     let whole = bytes(&case.store_path());
     for share in [0.1, 0.5, 0.99, 0.99999] {
         fs::write(case.store_path(), &whole[..(whole.len() as f64 * share) as usize]).unwrap();
@@ -108,7 +109,7 @@ fn a_store_that_cannot_be_written_is_said() {
     // A folder's place is taken by a file: so for everybody, root too.
     let case = Case::new();
     fs::write(case.projects().join("file"), "").unwrap();
-    let error = Store::open(&case.projects().join("file/hotwash.db"), rules()).unwrap_err();
+    let error = Sqlite::open(&case.projects().join("file/hotwash.db"), rules()).unwrap_err();
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
 
     let case = ingested();
@@ -122,7 +123,7 @@ fn a_store_that_cannot_be_written_is_said() {
         return; // permissions do not bite: root
     }
     case.append("interrupts.jsonl", "\n");
-    let error = Store::open(&case.store_path(), rules())
+    let error = Sqlite::open(&case.store_path(), rules())
         .and_then(|mut store| case.try_ingest(&case.found(), &mut store).map(drop))
         .unwrap_err();
     lock(0o755);
@@ -157,6 +158,6 @@ fn stores_of_earlier_versions_are_brought_forward() {
 fn a_store_from_the_fixtures_is_kept_for_this_version() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let case = ingested();
-    let version: i64 = case.connection().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    let version = case.tables().number("PRAGMA user_version", &[]).unwrap();
     assert!(path.join(format!("store-v{version}.db")).exists(), "see makes_a_store_to_keep");
 }

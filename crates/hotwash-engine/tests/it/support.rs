@@ -6,8 +6,8 @@ use hotwash_core::rubric::Rubric;
 use hotwash_engine::archive::Archive;
 use hotwash_engine::pipeline::{self, Ingested, Setup};
 use hotwash_engine::sources::claude_code::discover::{Found, discover};
-use hotwash_engine::stores::{Lookup, Query, Row, Store, StoreError};
-use rusqlite::{Connection, types::ValueRef};
+use hotwash_engine::stores::sqlite::testing::Tables;
+use hotwash_engine::stores::{Copies as _, Lookup, Query, Row, Sessions as _, Sqlite, Store, StoreError};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -81,22 +81,20 @@ impl Case {
 
     /// A run up to the moment before copies are settled: each transcript is put as if it were alone.
     pub(crate) fn ingest_without_settling(&self) {
-        let connection = self.open_with_settling_refused();
+        let tables = self.open_with_settling_refused();
         let error = self.try_ingest(&self.found(), &mut self.open()).unwrap_err();
         assert!(error.to_string().contains("not now"), "{error}");
-        connection.execute_batch("DROP TRIGGER refuse").unwrap();
+        tables.execute("DROP TRIGGER refuse");
     }
 
-    fn open_with_settling_refused(&self) -> Connection {
+    fn open_with_settling_refused(&self) -> Tables {
         drop(self.open());
-        let connection = self.connection();
-        connection
-            .execute_batch(
-                "CREATE TRIGGER refuse BEFORE INSERT ON files WHEN EXISTS (SELECT 1 FROM files WHERE path = new.path)
-                 BEGIN SELECT raise(ABORT, 'not now'); END;",
-            )
-            .unwrap();
-        connection
+        let tables = self.tables();
+        tables.execute(
+            "CREATE TRIGGER refuse BEFORE INSERT ON files WHEN EXISTS (SELECT 1 FROM files WHERE path = new.path)
+             BEGIN SELECT raise(ABORT, 'not now'); END;",
+        );
+        tables
     }
 
     /// A case with these transcripts in it.
@@ -164,8 +162,8 @@ impl Case {
         File::options().write(true).open(self.path(name)).unwrap().set_modified(at).unwrap();
     }
 
-    pub(crate) fn open(&self) -> Store {
-        Store::open(&self.store_path(), rules()).unwrap()
+    pub(crate) fn open(&self) -> Sqlite {
+        Sqlite::open(&self.store_path(), rules()).unwrap()
     }
 
     pub(crate) fn found(&self) -> Vec<Found> {
@@ -176,7 +174,7 @@ impl Case {
         self.try_ingest(&self.found(), &mut self.open()).unwrap()
     }
 
-    pub(crate) fn try_ingest(&self, found: &[Found], store: &mut Store) -> Result<Ingested, StoreError> {
+    pub(crate) fn try_ingest(&self, found: &[Found], store: &mut dyn Store) -> Result<Ingested, StoreError> {
         let archive = self.archive();
         pipeline::ingest(found, store, &self.setup(self.archived.then_some(&archive)))
     }
@@ -202,7 +200,7 @@ impl Case {
     }
 
     /// Cuts transcripts again of whose prompts something else is known now.
-    pub(crate) fn recut(&self, store: &mut Store) -> u64 {
+    pub(crate) fn recut(&self, store: &mut dyn Store) -> u64 {
         let archive = self.archive();
         pipeline::recut(store, &self.setup(self.archived.then_some(&archive))).unwrap()
     }
@@ -223,7 +221,7 @@ impl Case {
     /// What role a transcript has in the store.
     pub(crate) fn role(&self, name: &str) -> String {
         let sql = "SELECT role FROM files WHERE path = ?1";
-        self.connection().query_row(sql, [self.name(name)], |row| row.get(0)).unwrap()
+        self.tables().text(sql, &[&self.name(name)])
     }
 
     pub(crate) fn look_up(&self, id: &str) -> Lookup {
@@ -239,8 +237,8 @@ impl Case {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    pub(crate) fn connection(&self) -> Connection {
-        Connection::open(self.store_path()).unwrap()
+    pub(crate) fn tables(&self) -> Tables {
+        Tables::open(&self.store_path())
     }
 
     /// Everything in the store and its archive as sorted text, less what may differ between equal stores: the state
@@ -274,33 +272,21 @@ impl Case {
         ]);
         let miscounted = "SELECT path FROM files WHERE sessions !=
             (SELECT count(*) FROM sessions WHERE path = files.path AND version = files.version)";
-        assert!(!self.connection().prepare(miscounted).unwrap().exists([]).unwrap(), "{lines:?}");
+        assert!(self.tables().rows(miscounted).is_empty(), "{lines:?}");
         lines.sort();
         lines.join("\n").replace(self.folder.path().to_str().unwrap(), "~")
     }
 
     fn rows(&self, tables: &[&str]) -> Vec<String> {
-        let connection = self.connection();
+        let store = self.tables();
         let mut lines = Vec::new();
         for table in tables {
-            let sql = format!("SELECT * FROM {table}");
-            let mut statement = connection.prepare(&sql).unwrap();
-            let names: Vec<String> = statement.column_names().map(str::to_string).collect();
-            let mut rows = statement.query([]).unwrap();
-            while let Some(row) = rows.next().unwrap() {
+            for row in store.rows(&format!("SELECT * FROM {table}")) {
                 let mut line = (*table).to_string();
-                for (at, name) in names.iter().enumerate() {
-                    if ["inode", "mtime_ns", "name", "number"].contains(&name.as_str()) {
-                        continue;
+                for (name, value) in row {
+                    if !["inode", "mtime_ns", "name", "number"].contains(&name.as_str()) {
+                        write!(line, " {name}={value}").unwrap();
                     }
-                    match row.get_ref(at).unwrap() {
-                        ValueRef::Null => write!(line, " {name}=-"),
-                        ValueRef::Integer(number) => write!(line, " {name}={number}"),
-                        ValueRef::Real(number) => write!(line, " {name}={number}"),
-                        ValueRef::Text(text) => write!(line, " {name}={}", String::from_utf8_lossy(text)),
-                        ValueRef::Blob(blob) => write!(line, " {name}={:016x}", xxh3_64(blob)),
-                    }
-                    .unwrap();
                 }
                 lines.push(line);
             }

@@ -11,7 +11,7 @@ use hotwash_core::sessions::{Key, Opening, Timestamp};
 use hotwash_core::text::Text;
 use hotwash_engine::judges::Failing;
 use hotwash_engine::judging::{Backend, Report};
-use hotwash_engine::stores::{Query, Row, Topic};
+use hotwash_engine::stores::{Query, Row, Said as _, Sessions as _, Todo, Topic, Transcripts as _};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -188,7 +188,7 @@ fn nothing_of_a_session_that_must_not_leave_does_whichever_was_asked_for() {
     let second = edit(talk, "a8", "/srv/open/manual.md");
     let case = Case::with(&[("p/b.jsonl", first.text()), ("p/a.jsonl", second.text())]);
     case.ingest();
-    assert_eq!(case.open().joined().unwrap().len(), 1);
+    assert_eq!(case.open().made_of().unwrap().values().filter(|parts| !parts.is_empty()).count(), 1);
     let judge = judge(shifts(&[], 1.0));
     let bench = Bench { tasks: &[Task::Topic], project: Some("open"), ..Bench::of(&judge) };
     let (topics, ..) = bench.run_all(&case);
@@ -326,7 +326,7 @@ fn what_was_answered_is_not_asked_again_when_the_run_was_killed_before_it_decide
     bench.run_all(&case);
     let cut = case.told();
     // Killed after the answer was kept: nothing is decided, nothing cut.
-    case.connection().execute_batch("DELETE FROM topics; DELETE FROM topics_asked").unwrap();
+    case.tables().execute("DELETE FROM topics; DELETE FROM topics_asked");
     case.touch("shop/shop.jsonl", 9);
     case.ingest();
     assert_eq!(openings(&case), [FIRST]);
@@ -340,7 +340,7 @@ fn what_was_answered_is_not_asked_again_when_the_run_was_killed_before_it_decide
     assert_eq!(openings(&case), [FIRST]);
     case.ingest();
     assert_eq!((openings(&case), case.told()), (vec![FIRST.to_owned(), JUDGED.to_owned()], cut));
-    assert!(case.open().uncut().unwrap().is_empty());
+    assert!(case.open().marked(Todo::Cut).unwrap().is_empty());
 }
 
 #[test]
@@ -407,9 +407,9 @@ fn forgetting_a_session_forgets_what_was_said_of_its_prompts() {
     let mut store = case.open();
     store.forget(&ids).unwrap();
     assert!(store.topics().unwrap().is_empty());
-    let asked: u32 = case.connection().query_row("SELECT count(*) FROM topics_asked", [], |row| row.get(0)).unwrap();
+    let asked = case.tables().number("SELECT count(*) FROM topics_asked", &[]).unwrap();
     assert_eq!(asked, 0);
-    let answers: u32 = case.connection().query_row("SELECT count(*) FROM answers", [], |row| row.get(0)).unwrap();
+    let answers = case.tables().number("SELECT count(*) FROM answers", &[]).unwrap();
     assert_eq!(answers, 0);
 }
 

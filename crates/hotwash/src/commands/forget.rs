@@ -64,7 +64,7 @@ pub(super) fn run(context: &Context<'_>, args: &Forget) -> Result<Exit, Failure>
 
     let ids: Vec<SessionId> = rows.iter().map(|row| row.session.id.clone()).collect();
     let archive = hotwash_engine::archive::Archive::beside(&settings.store.value, run::now_ns());
-    let gone = pipeline::forget(&mut run.store, Some(&archive), &ids).map_err(|error| match error {
+    let gone = pipeline::forget(&mut *run.store, Some(&archive), &ids).map_err(|error| match error {
         ForgetError::Store(error) => Failure::from(error),
         ForgetError::Archive(cause) => {
             Failure::new(format!("cannot change the archive {}", archive.folder().display()))
@@ -83,12 +83,12 @@ fn pick(context: &Context<'_>, args: &Forget, run: &Run<'_>) -> Result<Vec<Row>,
     } else {
         let query = run.query(args.project.as_deref(), true);
         let since = args.since.as_deref().unwrap_or("all");
-        let window = Window::of(since, args.until.as_deref(), &context.screen.clock, &run.store, &query)?;
+        let window = Window::of(since, args.until.as_deref(), &context.screen.clock, &*run.store, &query)?;
         run.store.sessions(&window.within(&query))?
     };
     // A transcript goes as a whole, so sessions that share one go together.
     let ids: Vec<SessionId> = rows.iter().map(|row| row.session.id.clone()).collect();
-    for id in run.store.entangled(&ids)? {
+    for id in run.store.entangled(&ids)?.sessions {
         if !ids.contains(&id) {
             rows.push(show::find(run, &id.0)?);
         }

@@ -73,9 +73,9 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
 fn judged(run: &Run<'_>, screen: &Screen, args: &Args) -> Result<(Window, Vec<Judged>, Timestamp), Failure> {
     let query = run.query(project(&args.select), false);
     let since = run.settings.since.value.as_str();
-    let window = Window::of(since, args.select.until.as_deref(), &screen.clock, &run.store, &query)?;
+    let window = Window::of(since, args.select.until.as_deref(), &screen.clock, &*run.store, &query)?;
     let judged = run.store.judged(&window.within(&query))?;
-    Ok((window, judged, newest(&run.store)?))
+    Ok((window, judged, newest(&*run.store)?))
 }
 
 /// Takes the word of the repositories for what became of work that no later session touched.
@@ -92,7 +92,7 @@ fn ask_git(run: &Run<'_>, context: &Context<'_>, judged: &mut [Judged]) {
 }
 
 /// The end of the newest session: what is younger than the rework window is so by then.
-pub(super) fn newest(store: &Store) -> Result<Timestamp, Failure> {
+pub(super) fn newest(store: &dyn Store) -> Result<Timestamp, Failure> {
     Ok(store.newest(&Query::default())?.unwrap_or(Timestamp(0)))
 }
 

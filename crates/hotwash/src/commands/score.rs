@@ -51,7 +51,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     // The order of a document must not hang on anything but the sessions.
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
     let counts = Counts::of(&run, &rows, &query, &run.store.outcomes()?);
-    let prism = summary::prism(&run.store, &window, &query)?;
+    let prism = summary::prism(&*run.store, &window, &query)?;
     let mut exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
     if let Some(pulled) = &pulled {
         exit = exit.and(pulling::report(context, pulled));

@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let window = run.window(screen, select.until.as_deref(), &query)?;
     let (rows, known) =
         run.at_once(|store| Ok(store.sessions(&window.within(&query))?), |store| Ok(store.outcomes()?))?;
-    let now = super::prism::newest(&run.store)?;
+    let now = super::prism::newest(&*run.store)?;
     let prism = Prism::of(rows.iter().filter_map(|row| super::prism::input_of_row(row, now)));
     let counts = Counts::of(&run, &rows, &query, &known);
     let exit = run.report();
@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
 }
 
 /// The PRISM score of the sessions of a window.
-pub(super) fn prism(store: &Store, window: &Window, query: &Query) -> Result<Prism, Failure> {
+pub(super) fn prism(store: &dyn Store, window: &Window, query: &Query) -> Result<Prism, Failure> {
     let judged = store.judged(&window.within(query))?;
     let now = super::prism::newest(store)?;
     Ok(Prism::of(judged.iter().map(|judged| super::prism::input(judged, now))))

@@ -42,11 +42,12 @@ pub struct Targets {
 
 impl Targets {
     /// Looks through the store.
-    pub fn of(store: &Store) -> Result<Targets, StoreError> {
+    pub fn of(store: &dyn Store) -> Result<Targets, StoreError> {
         let mut shares: HashMap<String, u32> = HashMap::new();
         let joined: HashMap<String, Vec<String>> = store
-            .joined()?
+            .made_of()?
             .into_iter()
+            .filter(|(_, parts)| !parts.is_empty())
             .map(|(id, parts)| {
                 let mut all: Vec<String> = Vec::new();
                 for part in parts {
@@ -54,7 +55,7 @@ impl Targets {
                         all.push(part.recorded);
                     }
                 }
-                (id, all)
+                (id.0, all)
             })
             .collect();
         let mut known_to: HashMap<String, Timestamp> = HashMap::new();

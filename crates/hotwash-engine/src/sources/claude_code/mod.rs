@@ -8,8 +8,8 @@ pub mod oracle;
 pub mod read;
 pub(crate) mod record;
 
-use crate::stores::Role;
 use hotwash_core::facts::{Facts, Identity};
+use hotwash_core::records::Role;
 use hotwash_core::sessions::Part;
 use read::Reading;
 use std::path::Path;

@@ -1,29 +1,26 @@
 //! What the archive holds, as the store notes it.
 
-use super::{Result, Store};
+use super::{Result, Sqlite};
 use crate::stores::{Archived, Form};
+use hotwash_core::ports::store::Copies;
 use rusqlite::{Transaction, params};
 
-impl Store {
-    /// What the archive holds of a transcript, the newest version first.
-    pub fn archived(&self, path: &str) -> Result<Vec<Archived>> {
+impl Copies for Sqlite {
+    fn archived(&self, path: &str) -> Result<Vec<Archived>> {
         self.read(|connection| {
             let sql = "SELECT path, version, name, form, size FROM archive WHERE path = ?1 ORDER BY version DESC";
             connection.prepare_cached(sql)?.query_map([path], archived)?.collect()
         })
     }
 
-    /// Everything the archive holds.
-    pub fn archive(&self) -> Result<Vec<Archived>> {
+    fn archive(&self) -> Result<Vec<Archived>> {
         self.read(|connection| {
             let sql = "SELECT path, version, name, form, size FROM archive ORDER BY path, version";
             connection.prepare(sql)?.query_map([], archived)?.collect()
         })
     }
 
-    /// Notes that the archive holds some of it otherwise now. Gives back what nobody knows any more, because it was
-    /// forgotten meanwhile.
-    pub fn put_otherwise(&mut self, all: Vec<Archived>) -> Result<Vec<Archived>> {
+    fn put_otherwise(&mut self, all: Vec<Archived>) -> Result<Vec<Archived>> {
         self.write(|transaction| {
             let sql = "UPDATE archive SET name = ?3, form = ?4, size = ?5 WHERE path = ?1 AND version = ?2";
             let mut statement = transaction.prepare_cached(sql)?;
@@ -36,12 +33,6 @@ impl Store {
             }
             Ok(unknown)
         })
-    }
-
-    /// Notes what the archive holds, for tests that look at it afterwards.
-    #[cfg(test)]
-    pub(crate) fn put_archived(&mut self, all: &[Archived]) -> Result<()> {
-        self.write(|transaction| put_archived(transaction, all))
     }
 }
 

@@ -3,21 +3,21 @@
 //! Everything is keyed by content and version, so that writing it again changes nothing. Writers take turns through
 //! SQLite's own locks; a reader never waits.
 
-mod answers;
 mod archive;
 mod error;
-mod files;
 mod forget;
-mod list;
-mod prints;
 mod put;
+mod rows;
+mod said;
 mod schema;
-mod topics;
-
-pub use error::StoreError;
+mod sessions;
+#[doc(hidden)]
+pub mod testing;
+mod transcripts;
 
 use crate::platform::private_file;
-use error::{explain, not_ours};
+use error::{explain, not_ours, of_system};
+use hotwash_core::ports::store::{Result, Store, StoreError};
 use hotwash_core::redaction::Rules;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::fs::File;
@@ -25,8 +25,6 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// What SQLite calls the log of a store, behind the store's own name.
 const LOG: &str = "-wal";
@@ -36,20 +34,17 @@ const BUSY: Duration = Duration::from_secs(30);
 /// How long until it is tried again where SQLite itself does not wait.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// How much of the file may be looked at where the system has it.
-const LOOKED_AT_BYTES: u32 = 256 << 20;
-
 /// An open store.
 #[derive(Debug)]
-pub struct Store {
+pub struct Sqlite {
     connection: Connection,
     path: PathBuf,
     rules: Arc<Rules>,
 }
 
-impl Store {
+impl Sqlite {
     /// Opens a store, making it if there is none.
-    pub fn open(path: &Path, rules: Arc<Rules>) -> Result<Store> {
+    pub fn open(path: &Path, rules: Arc<Rules>) -> Result<Sqlite> {
         make_folder(path)?;
         if is_cut_short(path) {
             // SQLite itself would notice only when it misses something, and might write before that.
@@ -59,29 +54,17 @@ impl Store {
         let _ = private_file().write(true).create_new(true).open(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(path, &error))?;
-        Store { connection, path: path.to_path_buf(), rules }.prepared()
+        Sqlite { connection, path: path.to_path_buf(), rules }.prepared()
     }
 
     /// A store that is gone with the process.
-    pub fn in_memory(rules: Arc<Rules>) -> Result<Store> {
+    pub fn in_memory(rules: Arc<Rules>) -> Result<Sqlite> {
         let path = PathBuf::from(":memory:");
         let connection = Connection::open_in_memory().map_err(|error| explain(&path, &error))?;
-        Store { connection, path, rules }.prepared()
+        Sqlite { connection, path, rules }.prepared()
     }
 
-    /// Another way to read what is in it, for another thread; none if it is in memory.
-    pub fn reader(&self) -> Result<Option<Store>> {
-        if self.connection.path().is_none_or(str::is_empty) {
-            return Ok(None);
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(|error| explain(&self.path, &error))?;
-        let store = Store { connection, path: self.path.clone(), rules: Arc::clone(&self.rules) };
-        store.read(|connection| connection.busy_timeout(BUSY))?;
-        Ok(Some(store))
-    }
-
-    fn prepared(mut self) -> Result<Store> {
+    fn prepared(mut self) -> Result<Sqlite> {
         let known = schema::STEPS.len() as i64;
         let started = Instant::now();
         let found = loop {
@@ -138,27 +121,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Asks SQLite whether the file is sound. Reads all of it.
-    pub fn check(&self) -> Result<Vec<String>> {
-        self.read(|connection| {
-            let mut statement = connection.prepare("PRAGMA integrity_check")?;
-            let problems = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
-            Ok(problems.into_iter().filter(|problem| problem != "ok").collect())
-        })
-    }
-
-    /// The version of its tables.
-    pub fn schema(&self) -> Result<i64> {
-        self.read(|connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0)))
-    }
-
     /// Gives freed room back to the file system.
-    pub fn shrink(&mut self) -> Result<()> {
+    fn shrink(&mut self) -> Result<()> {
         self.read(|connection| connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"))
     }
 
@@ -166,18 +130,50 @@ impl Store {
         work(&self.connection).map_err(|error| explain(&self.path, &error))
     }
 
-    /// From here on it is mostly read: pages are looked at where the system has them, not copied.
-    pub fn mostly_read(&self) -> Result<()> {
-        self.read(|connection| connection.pragma_update(None, "mmap_size", LOOKED_AT_BYTES))
+    /// The same, for what must survive a power cut, too: it was paid for.
+    fn write_safely<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
+        self.read(|connection| connection.pragma_update(None, "synchronous", "FULL"))?;
+        let done = self.write(work);
+        self.read(|connection| connection.pragma_update(None, "synchronous", "NORMAL"))?;
+        done
     }
 
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
-        let Store { connection, path, .. } = self;
+        let Sqlite { connection, path, .. } = self;
         let explain = |error: rusqlite::Error| explain(path, &error);
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
         let done = work(&transaction).map_err(explain)?;
         transaction.commit().map_err(explain)?;
         Ok(done)
+    }
+}
+
+impl Store for Sqlite {
+    fn lasts(&self) -> bool {
+        self.connection.path().is_some_and(|path| !path.is_empty())
+    }
+
+    fn schema(&self) -> Result<i64> {
+        self.read(|connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0)))
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare("PRAGMA integrity_check")?;
+            let problems = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
+            Ok(problems.into_iter().filter(|problem| problem != "ok").collect())
+        })
+    }
+
+    fn reader(&self) -> Result<Option<Box<dyn Store + Send>>> {
+        if !self.lasts() {
+            return Ok(None);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(|error| explain(&self.path, &error))?;
+        let store = Sqlite { connection, path: self.path.clone(), rules: Arc::clone(&self.rules) };
+        store.read(|connection| connection.busy_timeout(BUSY))?;
+        Ok(Some(Box::new(store)))
     }
 }
 
@@ -191,7 +187,7 @@ fn beside(store: &Path, ending: &str) -> PathBuf {
 /// Makes the folder that a store is in.
 fn make_folder(store: &Path) -> Result<()> {
     let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(|error| StoreError::of_system(store, &error))
+    std::fs::create_dir_all(folder).map_err(|error| of_system(store, &error))
 }
 
 /// Whether a database file is shorter than it says. While there is a log beside it, the rest may be in there.

@@ -1,158 +1,28 @@
-//! Writing: transcripts with their sessions, copies and joins once they are settled, and what is said of sessions.
+//! Writing transcripts, sessions, and what the offline judge says of them.
 
-use super::archive::put_archived;
-use super::files::held;
-use super::{Result, Store};
-use crate::stores::{Archived, Entry, Graded, Role};
+use super::transcripts::held;
+use crate::stores::{Entry, Graded};
 use hotwash_core::outcomes::{self, Lack, Outcome};
-use hotwash_core::rework::{Placed, Rework, repository};
+use hotwash_core::rework::repository;
 use hotwash_core::scores::{Grade, Overall, Provenance, offline};
 use hotwash_core::sessions::{Key, Piece, SessionId, SessionKind};
 use rusqlite::{OptionalExtension, Params, Transaction, params};
 use serde::Serialize;
-use std::collections::hash_map::Entry as Slot;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
-
-impl Store {
-    /// Keeps transcripts with their sessions, and what the archive has of them, all or nothing of it. Until they are
-    /// settled it is open whose the events are that they share with others, and which of their pieces belong together.
-    /// Says which ones have been forgotten since they were found, by place and version: nothing of them is kept.
-    pub fn put(&mut self, entries: &[Entry], archived: &[Archived]) -> Result<Vec<(String, u32)>> {
-        self.write(|transaction| {
-            let forgotten = put_entries(transaction, entries, Owner::Open)?;
-            let is_kept = |path: &str| !forgotten.iter().any(|(forgotten, _)| forgotten == path);
-            put_archived(transaction, archived.iter().filter(|archived| is_kept(&archived.path)))?;
-            let shares = |entry: &&Entry| !(entry.keys.is_empty() && entry.pieces.is_empty());
-            for Entry { file, .. } in entries.iter().filter(shares).filter(|entry| is_kept(&entry.file.path)) {
-                let sql = "INSERT OR REPLACE INTO unsettled (path, mark) VALUES (?1, random())";
-                execute(transaction, sql, [&file.path])?;
-            }
-            Ok(forgotten)
-        })
-    }
-
-    /// Keeps transcripts without the events that are others', all or none of them. `copies` can no longer be read, and
-    /// all that was in them is others'.
-    pub fn put_own(&mut self, entries: &[Entry], copies: &[&str]) -> Result<()> {
-        self.write(|transaction| {
-            let mut stale = Vec::new();
-            for path in copies {
-                let version: Option<u32> = transaction
-                    .prepare_cached(
-                        "UPDATE files SET role = ?2 WHERE path = ?1 AND role != 'forgotten' RETURNING version",
-                    )?
-                    .query_row([path, Role::Copy.name()], |row| row.get(0))
-                    .optional()?;
-                let Some(version) = version else { continue };
-                let before = given(transaction, path, version)?;
-                let sql = "UPDATE holdings SET kind = '', pieces = ?3 WHERE path = ?1 AND version = ?2";
-                execute(transaction, sql, params![path, version, encode(&[])])?;
-                stale.push((path, before));
-            }
-            put_entries(transaction, entries, Owner::Known)?;
-            // Last, because what was moved has another place now, and its grades stay with it.
-            stale.iter().try_for_each(|(path, ids)| drop_stale(transaction, path, ids))
-        })
-    }
-
-    /// Keeps sessions whose pieces have been joined or parted, all or none of them. One of which a transcript no longer
-    /// has a piece is left out: the transcript was put again, and will be settled again.
-    pub fn put_sessions(&mut self, sessions: &[Graded]) -> Result<()> {
-        if sessions.is_empty() {
-            return Ok(());
-        }
-        self.write(|transaction| {
-            let mut known: HashMap<(&str, u32), Vec<SessionId>> = HashMap::new();
-            let mut writer = Writer::new(transaction);
-            for graded in sessions {
-                let mut is_whole = true;
-                for part in &graded.parts {
-                    let ids = match known.entry((&part.path, part.version)) {
-                        Slot::Occupied(known) => known.into_mut(),
-                        Slot::Vacant(new) => new.insert(given(transaction, &part.path, part.version)?),
-                    };
-                    is_whole &= ids.contains(&part.id);
-                }
-                if let Some(first) = graded.parts.first().filter(|_| is_whole) {
-                    writer.put_session(graded, (&first.path, first.version), Owner::Known)?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Nothing is open any more about these transcripts, unless they were put again since they were marked so.
-    pub fn settled(&mut self, marks: &BTreeMap<String, i64>) -> Result<()> {
-        self.write(|transaction| {
-            let sql = "DELETE FROM unsettled WHERE path = ?1 AND mark = ?2";
-            marks.iter().try_for_each(|(path, mark)| execute(transaction, sql, params![path, mark]).map(drop))
-        })
-    }
-
-    /// Keeps grades of sessions that are already there, all or none of them.
-    pub fn put_grades(&mut self, grades: &[(SessionId, Grade)]) -> Result<()> {
-        self.write(|transaction| {
-            let mut writer = Writer::new(transaction);
-            grades.iter().try_for_each(|(id, grade)| writer.put_grade(id, grade))
-        })
-    }
-
-    /// Keeps outcomes of sessions that are already there, all or none of them.
-    pub fn put_outcomes(&mut self, outcomes: &[(SessionId, Outcome)]) -> Result<()> {
-        self.write(|transaction| {
-            let mut writer = Writer::new(transaction);
-            outcomes.iter().try_for_each(|(id, outcome)| writer.put_outcome(id, outcome))
-        })
-    }
-
-    /// Notes that the offline judge has judged every session by this rubric, and its outcome.
-    pub fn complete(&mut self, rubric_hash: &str) -> Result<()> {
-        let open = self.read(|connection| {
-            let sql = "SELECT EXISTS (SELECT 1 FROM origins WHERE rubric_hash IN (?1, ?2) AND complete = 0)";
-            connection.query_row(sql, [rubric_hash, &OUTCOMES.rubric_hash], |row| row.get::<_, bool>(0))
-        })?;
-        if !open {
-            return Ok(());
-        }
-        self.write(|transaction| {
-            let sql = "UPDATE origins SET complete = 1 WHERE rubric_hash = ?1 AND judge = ?2 AND judge_version = ?3";
-            let Provenance { rubric_hash: outcomes, judge, judge_version, .. } = &*OUTCOMES;
-            execute(transaction, sql, [rubric_hash, offline::JUDGE, offline::VERSION])?;
-            execute(transaction, sql, [outcomes, judge, judge_version]).map(drop)
-        })
-    }
-
-    /// Keeps what later sessions did to the work of earlier ones, in the place of what was known of that, if sessions still
-    /// changed what they did when it was worked out. Says whether that is so.
-    pub fn put_rework(
-        &mut self,
-        changes: &BTreeMap<String, Vec<Placed>>,
-        reworked: &[(SessionId, Rework)],
-    ) -> Result<bool> {
-        self.write(|transaction| {
-            if super::prints::changes(transaction)? != *changes {
-                return Ok(false);
-            }
-            execute(transaction, "DELETE FROM rework", [])?;
-            for (SessionId(id), rework) in reworked {
-                let sql = "INSERT INTO rework (session, reworked, detail) VALUES (?1, ?2, ?3)";
-                execute(transaction, sql, params![id, rework.reworked, json(rework)])?;
-            }
-            Ok(true)
-        })
-    }
-}
 
 /// Whether it is known whose the events are that transcripts share.
 #[derive(Clone, Copy, PartialEq)]
-enum Owner {
+pub(super) enum Owner {
     Known,
     Open,
 }
 
 /// Keeps transcripts. Says which ones have been forgotten meanwhile.
-fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -> rusqlite::Result<Vec<(String, u32)>> {
+pub(super) fn put_entries(
+    transaction: &Transaction<'_>,
+    entries: &[Entry],
+    owner: Owner,
+) -> rusqlite::Result<Vec<(String, u32)>> {
     let (mut stale, mut forgotten, mut writer) = (Vec::new(), Vec::new(), Writer::new(transaction));
     for entry in entries {
         match writer.put_entry(entry, owner)? {
@@ -172,7 +42,7 @@ fn put_entries(transaction: &Transaction<'_>, entries: &[Entry], owner: Owner) -
 }
 
 /// Removes sessions that a transcript had before, with their grades, unless another transcript has them now.
-fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> rusqlite::Result<()> {
+pub(super) fn drop_stale(transaction: &Transaction<'_>, path: &str, ids: &[SessionId]) -> rusqlite::Result<()> {
     for SessionId(id) in ids {
         if place(transaction, id)?.is_some_and(|(at, _)| at == path) {
             drop_session(transaction, id)?;
@@ -221,14 +91,14 @@ struct Origins {
 }
 
 /// Puts transcripts and sessions, within a transaction.
-struct Writer<'t> {
+pub(super) struct Writer<'t> {
     transaction: &'t Transaction<'t>,
     /// Origins that were looked up: hundreds of sessions have the same two.
     origins: Vec<(Provenance, i64)>,
 }
 
 impl<'t> Writer<'t> {
-    fn new(transaction: &'t Transaction<'t>) -> Writer<'t> {
+    pub(super) fn new(transaction: &'t Transaction<'t>) -> Writer<'t> {
         Writer { transaction, origins: Vec::new() }
     }
 
@@ -282,7 +152,12 @@ impl<'t> Writer<'t> {
 
     /// Keeps a session that begins in a transcript, in the place of what was known of it. Its pieces after the first are
     /// sessions no longer, unless it is open whose they are.
-    fn put_session(&mut self, graded: &Graded, (path, version): (&str, u32), owner: Owner) -> rusqlite::Result<()> {
+    pub(super) fn put_session(
+        &mut self,
+        graded: &Graded,
+        (path, version): (&str, u32),
+        owner: Owner,
+    ) -> rusqlite::Result<()> {
         let Graded { session, grade, outcome, print, parts } = graded;
         let (id, others) = (session.id.0.as_str(), parts.get(1..).unwrap_or_default());
         let provenance = grade.scores.first().map(|score| &*score.provenance);
@@ -394,7 +269,7 @@ impl<'t> Writer<'t> {
     }
 
     /// Keeps a grade of a session that is already there: in its row, if one from the same origin stands there.
-    fn put_grade(&mut self, SessionId(id): &SessionId, grade: &Grade) -> rusqlite::Result<()> {
+    pub(super) fn put_grade(&mut self, SessionId(id): &SessionId, grade: &Grade) -> rusqlite::Result<()> {
         let Some(score) = grade.scores.first() else { return Ok(()) };
         let origin = self.origin(&score.provenance)?;
         let (thousandths, tier) = overall(grade);
@@ -410,7 +285,7 @@ impl<'t> Writer<'t> {
     }
 
     /// Keeps the outcome of a session by the offline judge in the same way.
-    fn put_outcome(&mut self, SessionId(id): &SessionId, outcome: &Outcome) -> rusqlite::Result<()> {
+    pub(super) fn put_outcome(&mut self, SessionId(id): &SessionId, outcome: &Outcome) -> rusqlite::Result<()> {
         let row = params![
             self.origin(&OUTCOMES)?,
             id,
@@ -444,7 +319,7 @@ impl<'t> Writer<'t> {
     }
 }
 
-fn execute(transaction: &Transaction<'_>, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+pub(super) fn execute(transaction: &Transaction<'_>, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
     transaction.prepare_cached(sql)?.execute(params)
 }
 
@@ -468,19 +343,19 @@ fn bytes(keys: &[Key]) -> Vec<u8> {
 }
 
 /// Pieces as they are stored.
-fn encode(pieces: &[Piece]) -> Vec<u8> {
+pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
     postcard::to_allocvec(pieces).unwrap_or_default()
 }
 
 /// As JSON. What is kept has no map but with words as keys, and nothing else makes this fail.
-fn json(value: &impl Serialize) -> String {
+pub(super) fn json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value);
     debug_assert!(json.is_ok(), "{json:?}");
     json.unwrap_or_default()
 }
 
 /// The sessions that a transcript has given, by its pieces.
-fn given(transaction: &Transaction<'_>, path: &str, version: u32) -> rusqlite::Result<Vec<SessionId>> {
+pub(super) fn given(transaction: &Transaction<'_>, path: &str, version: u32) -> rusqlite::Result<Vec<SessionId>> {
     Ok(held(transaction, path, version)?.iter().map(Piece::id).collect())
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::pipeline::{Setup, ingest};
 use crate::sources::claude_code::discover::discover;
 use crate::stores::suite::{rules, store_suite};
-use crate::stores::{Query, Role};
+use crate::stores::{Query, Role, Sessions as _, Todo, Transcripts as _};
 use hotwash_core::prices;
 use hotwash_core::rework::Placed;
 use hotwash_core::rubric::Rubric;
@@ -10,9 +10,9 @@ use hotwash_core::sessions::{SessionId, Timestamp};
 use std::fs;
 use std::sync::mpsc;
 
-store_suite!(Store::in_memory(rules()).unwrap());
+store_suite!(Sqlite::in_memory(rules()).unwrap());
 
-fn run(folder: &Path, store: &mut Store) -> Result<u64> {
+fn run(folder: &Path, store: &mut Sqlite) -> Result<u64> {
     let found = discover(&[folder.to_path_buf()]).found;
     let rules = rules();
     let rubric = Rubric::shipped("v2").unwrap();
@@ -28,11 +28,11 @@ fn run(folder: &Path, store: &mut Store) -> Result<u64> {
     ingest(&found, store, &setup).map(|ingested| ingested.read)
 }
 
-fn pages(store: &Store, pragma: &str, value: i64) -> i64 {
+fn pages(store: &Sqlite, pragma: &str, value: i64) -> i64 {
     store.connection.query_row(&format!("PRAGMA {pragma} = {value}"), [], |row| row.get(0)).unwrap()
 }
 
-fn count(store: &Store) -> usize {
+fn count(store: &Sqlite) -> usize {
     store.sessions(&Query::default()).unwrap().len()
 }
 
@@ -53,14 +53,14 @@ fn a_full_disk_is_said_keeps_what_was_kept_and_is_gone_on_from() {
     let files = 1200;
     let folder = transcripts(files);
     let path = folder.path().join("data/hotwash.db");
-    let mut whole = Store::in_memory(rules()).unwrap();
+    let mut whole = Sqlite::in_memory(rules()).unwrap();
     run(folder.path(), &mut whole).unwrap();
     let size: i64 = whole.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
 
     let (sender, receiver) = mpsc::channel();
     let place = folder.path().to_path_buf();
     std::thread::spawn(move || {
-        let mut store = Store::open(&path, rules()).unwrap();
+        let mut store = Sqlite::open(&path, rules()).unwrap();
         // Enough for one portion, beside what tables take that are empty, and not for two.
         pages(&store, "max_page_count", size * 2 / 3);
         let error = run(&place, &mut store).unwrap_err();
@@ -75,9 +75,9 @@ fn a_full_disk_is_said_keeps_what_was_kept_and_is_gone_on_from() {
 
     pages(&store, "max_page_count", 1 << 30);
     assert_eq!(run(folder.path(), &mut store).unwrap(), (files - kept) as u64);
-    let all = |store: &Store| format!("{:?}", store.sessions(&Query::default()).unwrap());
+    let all = |store: &Sqlite| format!("{:?}", store.sessions(&Query::default()).unwrap());
     assert_eq!(all(&store), all(&whole));
-    assert!(store.unsettled().unwrap().is_empty());
+    assert!(store.marked(Todo::Settle).unwrap().is_empty());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn what_stands_beside_sessions_is_theirs_when_they_get_their_numbers() {
              PRAGMA user_version = 3;",
         )
         .unwrap();
-    let store = Store::open(&path, rules()).unwrap();
+    let store = Sqlite::open(&path, rules()).unwrap();
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
     let changed = |repository: &str, id: &str, from, to| {
         let placed = Placed { session: SessionId(id.into()), from: Timestamp(from), to: Timestamp(to) };
@@ -112,9 +112,9 @@ fn what_stands_beside_sessions_is_theirs_when_they_get_their_numbers() {
 
 #[test]
 fn what_was_said_of_pieces_is_forgotten_with_the_session_that_they_are_in() {
-    let mut store = Store::in_memory(rules()).unwrap();
+    let mut store = Sqlite::in_memory(rules()).unwrap();
     let id = crate::stores::suite::put_joined_pair(&mut store);
-    let said = |store: &Store| {
+    let said = |store: &Sqlite| {
         ["grades", "outcomes", "judgements"].map(|table| {
             let sql = format!("SELECT count(*) FROM {table}");
             store.connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap()
