@@ -3,7 +3,9 @@
 use hotwash_core::facts::calls::Calls;
 use hotwash_core::facts::{Status, Step};
 use hotwash_core::redaction::{Rules, redact};
-use hotwash_core::sessions::{ApiError, Call, Compaction, Event, EventId, Key, Kind, Timestamp, command_line};
+use hotwash_core::sessions::{
+    ApiError, Call, Compaction, Event, EventId, GoalCheck, Key, Kind, Timestamp, command_line,
+};
 use hotwash_engine::pipeline::Untold;
 use std::collections::{BTreeMap, HashMap};
 
@@ -121,6 +123,8 @@ fn aside(turns: &mut Vec<Turn>, event: &Event<'_>, rules: &Rules) {
 fn what(event: &Event<'_>, rules: &Rules) -> Option<What> {
     let what = match &event.kind {
         Kind::Says(text) if !text.to_str().trim().is_empty() => What::Said("says", word(&text.to_str(), rules)),
+        Kind::GoalCheck(check) => What::Happened(format!("goal {}", word(&goal_check(check), rules))),
+        Kind::TurnLimit => What::Happened("all turns used up".into()),
         Kind::Command { name, args, .. } => {
             What::Happened(format!("command {}", word(&command_line(name, args), rules)))
         }
@@ -227,6 +231,18 @@ pub(crate) fn events(tell: Tell<'_>, only: Option<EventId>, rules: &Rules) -> Re
     Ok(all)
 }
 
+/// How it stands with a goal, in words.
+fn goal_check(check: &GoalCheck<'_>) -> String {
+    let stands = match check {
+        GoalCheck { set: true, .. } => "set",
+        GoalCheck { met: true, .. } => "reached",
+        GoalCheck { given_up: true, .. } => "given up",
+        _ => "not reached",
+    };
+    let why = if check.reason.is_empty() { check.condition } else { check.reason };
+    format!("{stands}: {}", why.to_str())
+}
+
 fn full(event: &Event<'_>, tools: &BTreeMap<Key, String>, rules: &Rules) -> (String, String) {
     let word = |text: &str| word(text, rules);
     let (kind, text) = match &event.kind {
@@ -263,6 +279,8 @@ fn full(event: &Event<'_>, tools: &BTreeMap<Key, String>, rules: &Rules) -> (Str
         Kind::Compaction(Compaction::Auto) => ("compaction", "context full".into()),
         Kind::ApiError(ApiError::Retry) => ("api error", "tried again".into()),
         Kind::ApiError(ApiError::Final(body)) => ("api error", word(&body.to_str())),
+        Kind::GoalCheck(check) => ("goal", word(&goal_check(check))),
+        Kind::TurnLimit => ("turn limit", String::new()),
         Kind::Title { text, .. } => ("title", word(&text.to_str())),
         Kind::Activity => ("activity", String::new()),
         Kind::Unknown => ("unknown", String::new()),

@@ -8,7 +8,7 @@ use super::{Alarm, Source, table, tripwire};
 use crate::facts::calls::{Calls, KeyMap, KeySet};
 use crate::facts::{Facts, OpenCall, Status, Step};
 use crate::redaction::{Compose, Marker, Redacted, Rules, redact, redact_visible};
-use crate::sessions::{ApiError, Compaction, Event, EventId, Key, Kind, Outcome, Tool, command_line};
+use crate::sessions::{ApiError, Compaction, Event, EventId, Key, Kind, Outcome, PromptVia, Tool, command_line};
 use crate::shell;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -184,7 +184,11 @@ impl<'r> Recorder<'r> {
                 self.turn += usize::from(self.prompted || !self.items.is_empty());
                 self.prompted = true;
                 let images = "[image]\n".repeat(prompt.images.min(8) as usize);
-                self.push(event, What::Request("the person"), &format!("{images}{}", prompt.words), Class::Request);
+                let who = match prompt.via {
+                    PromptVia::Goal => "the person, as the goal that the client is to measure the work by",
+                    _ => "the person",
+                };
+                self.push(event, What::Request(who), &format!("{images}{}", prompt.words), Class::Request);
             }
             Kind::PlanApproval(body) => {
                 self.turn += usize::from(self.prompted || !self.items.is_empty());
@@ -197,6 +201,17 @@ impl<'r> Recorder<'r> {
                 let item = self.item(event, what, &words, Class::Request);
                 self.queued.push((hash(&words), item));
             }
+            // Its condition is shown as what was asked for.
+            Kind::Command { name, args, .. } if name.is("/goal") && !args.is("clear") => {}
+            Kind::GoalCheck(check) if !check.set => {
+                let said = match (check.met, check.given_up) {
+                    (true, _) => "the client checked the goal that was set: reached",
+                    (_, true) => "the client gave up the goal that was set",
+                    _ => "the client checked the goal that was set: not reached",
+                };
+                self.push(event, What::Note(said), &check.reason.to_str(), Class::Output);
+            }
+            Kind::TurnLimit => self.push(event, What::Note("all turns used up"), "", Class::Output),
             Kind::Command { name, args, .. } => {
                 self.push(event, What::Person(RAN), &command_line(name, args), Class::Words);
             }

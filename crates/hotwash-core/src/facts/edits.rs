@@ -202,13 +202,27 @@ fn language(path: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a change to this file is a change to the program rather than to its prose.
+/// Whether a change to this file is a change to the program rather than to its prose, to what a tool writes by itself, or
+/// to what git is to leave out.
 pub fn is_source(path: &str) -> bool {
     let name = name(path);
     let begins = |word: &str| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     let prose =
-        matches!(ending(name).as_deref(), Some("md" | "mdx" | "txt" | "rst" | "adoc" | "log" | "csv" | "svg" | "png"));
-    !prose && !begins("license") && !begins("changelog")
+        ["md", "mdx", "txt", "rst", "adoc", "org", "log", "csv", "svg", "png", "jpg", "pdf", "lock", "lockb", "sum"];
+    let beside = [
+        "license",
+        "changelog",
+        "readme",
+        "codeowners",
+        "notice",
+        ".gitignore",
+        ".gitattributes",
+        "package-lock.",
+        "pnpm-lock.",
+        "npm-shrinkwrap.",
+    ];
+    let ignores = name.starts_with('.') && name.ends_with("ignore");
+    !ending(name).is_some_and(|ending| prose.contains(&&*ending)) && !ignores && !beside.into_iter().any(begins)
 }
 
 /// The last part of a path.
@@ -220,6 +234,30 @@ fn name(path: &str) -> &str {
 mod tests {
     use crate::facts::testing::facts_of;
     use crate::sessions::EventId;
+
+    #[test]
+    fn prose_lock_files_and_ignore_lists_are_no_source() {
+        for path in [
+            "README",
+            "docs/plan.md",
+            "NOTES.txt",
+            "Cargo.lock",
+            "web/package-lock.json",
+            "pnpm-lock.yaml",
+            "go.sum",
+            "yarn.lock",
+            ".gitignore",
+            "a/.dockerignore",
+            "LICENSE-MIT",
+            ".github/CODEOWNERS",
+            "bun.lockb",
+        ] {
+            assert!(!super::is_source(path), "{path}");
+        }
+        for path in ["src/lock.rs", "a.py", "package.json", "Makefile", "locks/a.go", "ignore.ts"] {
+            assert!(super::is_source(path), "{path}");
+        }
+    }
 
     #[test]
     fn counts_the_lines_of_patches_and_new_files() {

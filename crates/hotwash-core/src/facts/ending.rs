@@ -16,6 +16,10 @@ facts! {
         /// Why: the work stopped there, whatever had been done before.
         /// Blind: whether somebody took it up in another session.
         ended_on_api_error: Cited,
+        /// The turns that the run was allowed were used up, with no word, call or prompt after it.
+        /// Why: the work stopped there, whatever had been done before.
+        /// Blind: whether somebody took it up in another session.
+        ended_on_turn_limit: Cited,
         /// Calls of the last message that have no result, with no word or prompt after them. Calls that wait for the
         /// person's answer (a question, a plan to approve) are left out.
         /// Why: the session was ended in the middle of the work.
@@ -25,6 +29,11 @@ facts! {
         /// Why: the work itself was over; some tools record a transcript while they commit.
         /// Blind: as above.
         ended_on_open_commit: Cited,
+        /// Those of them that may take long: a subagent, a tool that we do not know, a shell command that does more than
+        /// read.
+        /// Why: a recording that was taken while they ran looks the same as one that broke off.
+        /// Blind: how long they ran.
+        ended_on_open_long: Cited,
         /// Tool errors after which no tool call worked.
         /// Why: nothing that was done afterwards can have resolved them.
         /// Blind: an error that was passed over while other calls went on.
@@ -61,6 +70,10 @@ facts! {
         /// Why: what they say of the result may stand in the rest.
         /// Blind: nothing known.
         closing_cut: bool,
+        /// The last words are data: an object or a list in JSON.
+        /// Why: a run that answers so was asked for an answer, not for a change.
+        /// Blind: data with prose around it, and other formats.
+        closing_data: bool,
     }
 }
 
@@ -68,11 +81,14 @@ facts! {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ending {
     api_error: Option<EventId>,
+    turn_limit: Option<EventId>,
     /// The message under way and its calls without a result.
     message: Option<Key>,
     open: Vec<(Key, EventId)>,
     /// Those of them that commit.
     commits: Events,
+    /// Those of them that may take long.
+    long: Events,
     errors: Events,
     stands: Stands,
     /// A question or a plan waits for the person.
@@ -104,9 +120,12 @@ impl Fold for Ending {
             self.message = Some(call.message);
             self.open.clear();
             self.commits.clear();
+            self.long.clear();
         }
         if call.command.commits {
             self.commits.push(call.id);
+        } else if may_take_long(call) {
+            self.long.push(call.id);
         }
         if !asks {
             self.open.push((call.key, call.id));
@@ -137,6 +156,7 @@ impl Fold for Ending {
         }
         match &event.kind {
             Kind::ApiError(ApiError::Final(_)) => self.api_error = Some(id),
+            Kind::TurnLimit => self.turn_limit = Some(id),
             Kind::Prompt(_) | Kind::PlanApproval(_) | Kind::Interrupt => {
                 self.goes_on(id);
                 self.open.clear();
@@ -150,12 +170,14 @@ impl Fold for Ending {
     }
 
     fn finish(&mut self) -> EndingFacts {
+        let open =
+            |among: &Events| Cited(self.open.iter().map(|(_, id)| *id).filter(|id| among.contains(id)).collect());
         EndingFacts {
             ended_on_api_error: Cited(self.api_error.into_iter().collect()),
+            ended_on_turn_limit: Cited(self.turn_limit.into_iter().collect()),
             ended_on_open_calls: Cited(self.open.iter().map(|(_, id)| *id).collect()),
-            ended_on_open_commit: Cited(
-                self.open.iter().map(|(_, id)| *id).filter(|id| self.commits.contains(id)).collect(),
-            ),
+            ended_on_open_commit: open(&self.commits),
+            ended_on_open_long: open(&self.long),
             unresolved_errors: Cited(std::mem::take(&mut self.errors)),
             ended_without_answer: self.stands_so(|stands| matches!(stands, Stands::Unanswered(_))),
             ended_on_interrupt: self.stands_so(|stands| matches!(stands, Stands::Interrupted(_))),
@@ -193,6 +215,16 @@ impl Ending {
         if self.api_error.is_some_and(|error| error != id) {
             self.api_error = None;
         }
+        self.turn_limit = None;
+    }
+}
+
+/// Whether a call may well be under way still when a transcript is recorded.
+fn may_take_long(call: &OpenCall) -> bool {
+    match call.tool {
+        Tool::Subagent | Tool::Other => true,
+        Tool::Shell => !call.command.course.quick,
+        _ => false,
     }
 }
 
@@ -222,6 +254,23 @@ mod tests {
             let facts = facts_of(story).ending;
             let open: Vec<EventId> = open.into_iter().map(EventId).collect();
             assert_eq!(facts.ended_on_open_calls.0, open, "{story}");
+        }
+    }
+
+    #[test]
+    fn an_open_call_that_may_take_long_is_told_apart() {
+        for (call, long) in [
+            ("Task  look for it", 1),
+            ("Tool  browse", 1),
+            ("Bash  cargo test", 1),
+            ("Bash  python train.py", 1),
+            ("Bash  tail -f log", 1),
+            ("Bash  git status", 0),
+            ("Read  a.rs", 0),
+            ("Edit  a.rs -a +b", 0),
+        ] {
+            let facts = facts_of(&format!("e1 {call}")).ending;
+            assert_eq!((facts.ended_on_open_calls.count(), facts.ended_on_open_long.count()), (1, long), "{call}");
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Fold;
 use super::calls::{OpenCall, Status};
 use super::value::{Cited, FactValue, Form, facts, stored};
-use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
+use crate::sessions::{Event, EventId, GoalCheck, Kind, Outcome, PromptVia, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -46,6 +46,30 @@ facts! {
         /// Why: what was asked for before it may have been done there.
         /// Blind: whether it was.
         last_command: Cited,
+        /// The last shell command that worked and committed, pushed, merged, released or published, with all checks.
+        /// Why: what went wrong before it did not keep the work from being handed over.
+        /// Blind: whether it was what was asked for; what is handed over by other means.
+        handed_over: Cited,
+        /// The last check of the goal that the person set, where the client said that it is reached.
+        /// Why: somebody who looked says so, if only at the conversation: more than a claim, less than a person or a run.
+        /// Blind: a model said it, and saw only what the agent told.
+        goal_met: Cited,
+        /// The last check of it, where the client said that it is not reached, or gave it up.
+        /// Why: what the person measures the work by does not hold.
+        /// Blind: as above.
+        goal_unmet: Cited,
+        /// All checks that said so.
+        /// Why: each is a try that did not do.
+        /// Blind: as above.
+        goal_tries: Cited,
+        /// What the last check said in its words.
+        /// Why: the client's own reason.
+        /// Blind: as above.
+        goal_reason: Option<String>,
+        /// The client gave the goal up.
+        /// Why: it said that the goal cannot be reached.
+        /// Blind: as above.
+        goal_given_up: bool,
         /// The first call before any edit that may have changed something by other means: a shell command that does
         /// more than read and check, a subagent, a tool that we do not know, a person's own command.
         /// Why: where there is none and no edit, nothing was changed.
@@ -79,7 +103,10 @@ pub struct Goal {
     edits: Vec<(u64, EventId)>,
     crash: Option<EventId>,
     last_command: Option<EventId>,
+    handed_over: Option<EventId>,
     changed: bool,
+    /// What the person set as the goal, until they take it back.
+    condition: Option<String>,
 }
 
 impl Fold for Goal {
@@ -101,6 +128,9 @@ impl Fold for Goal {
             (Status::Ok, Tool::Shell) => {
                 self.crash = None;
                 self.last_command = Some(call.id);
+                if call.command.course.delivers {
+                    self.handed_over = Some(call.id);
+                }
                 self.ran(call);
             }
             (Status::Failed, Tool::Shell) => {
@@ -117,8 +147,21 @@ impl Fold for Goal {
     }
 
     fn said(&mut self, event: &Event<'_>) {
-        if let Kind::Bang(_) = event.kind {
-            self.may_change(event.origin.id);
+        let id = event.origin.id;
+        match event.kind {
+            Kind::Bang(_) => self.may_change(id),
+            Kind::Prompt(prompt) if prompt.via == PromptVia::Goal => {
+                self.forget_goal();
+                self.condition = Some(prompt.words.to_owned());
+            }
+            // What was reached stays so.
+            Kind::Command { name, args, .. }
+                if name.is("/goal") && args.is("clear") && self.facts.goal_met.is_empty() =>
+            {
+                self.forget_goal();
+            }
+            Kind::GoalCheck(check) => self.check(id, check),
+            _ => {}
         }
     }
 
@@ -131,12 +174,40 @@ impl Fold for Goal {
         facts.repeated_edits.0 = tried.map(|edits| edits.iter().map(|(_, id)| *id).collect()).collect();
         facts.repeated_edits.0.sort_unstable();
         facts.last_command = Cited(self.last_command.into_iter().collect());
+        facts.handed_over = Cited(self.handed_over.into_iter().collect());
         facts.ended_on_crash = Cited(self.crash.into_iter().collect());
         facts
     }
 }
 
 impl Goal {
+    fn forget_goal(&mut self) {
+        let GoalFacts { goal_met, goal_unmet, goal_tries, goal_reason, goal_given_up, .. } = &mut self.facts;
+        for events in [goal_met, goal_unmet, goal_tries] {
+            *events = Cited::default();
+        }
+        (*goal_reason, *goal_given_up) = (None, false);
+        self.condition = None;
+    }
+
+    /// A goal that the person did not set proves nothing.
+    fn check(&mut self, id: EventId, check: &GoalCheck<'_>) {
+        if check.set || self.condition.as_deref().is_none_or(|goal| goal.trim() != check.condition.to_str().trim()) {
+            return;
+        }
+        let facts = &mut self.facts;
+        let (now, before) = if check.met {
+            (&mut facts.goal_met, &mut facts.goal_unmet)
+        } else {
+            facts.goal_tries.push(id);
+            (&mut facts.goal_unmet, &mut facts.goal_met)
+        };
+        (*now, *before) = (Cited(vec![id]), Cited::default());
+        let reason = check.reason.to_str().trim().to_owned();
+        facts.goal_reason = Some(reason).filter(|reason| !reason.is_empty());
+        facts.goal_given_up = check.given_up;
+    }
+
     fn edited(&mut self, call: &OpenCall) {
         self.changed = true;
         self.crash = None;
@@ -217,6 +288,29 @@ mod tests {
         ] {
             assert!(facts_of(innocent).goal.ended_on_crash.is_empty(), "{innocent}");
         }
+    }
+
+    #[test]
+    fn the_last_check_of_the_goal_that_was_set_counts() {
+        let set = "e1 goal it is green\n e2 says  Done.\n e3 check unmet it is green | two tests fail\n e4 says  Done.";
+        for (after, met, unmet, tries, reason) in [
+            ("", None, Some(3), 1, Some("two tests fail")),
+            ("e5 check met it is green | all pass", Some(5), None, 1, Some("all pass")),
+            ("e5 check unmet it is green | one fails", None, Some(5), 2, Some("one fails")),
+            ("e5 check impossible it is green", None, Some(5), 2, None),
+            // Another one than was set.
+            ("e5 check met it is blue | yes", None, Some(3), 1, Some("two tests fail")),
+            ("e5 command /goal clear", None, None, 0, None),
+            ("e5 check met it is green\n e6 command /goal clear", Some(5), None, 1, None),
+            ("e5 goal it is blue", None, None, 0, None),
+        ] {
+            let facts = facts_of(&format!("{set}\n {after}")).goal;
+            let events = |id: Option<u32>| id.into_iter().map(EventId).collect::<Vec<_>>();
+            assert_eq!((facts.goal_met.0.clone(), facts.goal_unmet.0.clone()), (events(met), events(unmet)), "{after}");
+            assert_eq!((facts.goal_tries.count(), facts.goal_reason.as_deref()), (tries, reason), "{after}");
+        }
+        let by_the_agent = facts_of("e1 user  make it green\n e2 check met it is green | all pass").goal;
+        assert!(by_the_agent.goal_met.is_empty());
     }
 
     #[test]

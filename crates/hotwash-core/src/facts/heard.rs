@@ -122,6 +122,8 @@ pub struct Heard {
     pub tests_later: bool,
     /// It says what to keep to, or to keep off.
     pub limits: bool,
+    /// It says in which form it wants the reply.
+    pub answer: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +134,7 @@ enum Meaning {
     Commit,
     TestsLater,
     Limits,
+    Answer,
     HandsOff,
     Ask(Ask, Manner),
 }
@@ -153,6 +156,7 @@ impl Meaning {
             "commit" => Meaning::Commit,
             "tests_later" => Meaning::TestsLater,
             "limits" => Meaning::Limits,
+            "answer" => Meaning::Answer,
             "hands_off" => Meaning::HandsOff,
             _ => return None,
         })
@@ -197,6 +201,7 @@ pub fn heard(speech: &Speech<'_>) -> Heard {
             Meaning::Commit => heard.commit |= words.len() <= BRIEF && !turned_round(words, found.start),
             Meaning::TestsLater => heard.tests_later = true,
             Meaning::Limits => heard.limits = true,
+            Meaning::Answer => heard.answer = true,
             Meaning::HandsOff => hands_off = true,
             Meaning::Ask(ask, manner) => asked.hear(words, &Cue { ask, manner, start: found.start, end: found.end }),
         }
@@ -270,6 +275,8 @@ struct Asked {
     seen: usize,
     /// The sentence has said what it asks for.
     decided: bool,
+    /// Something is there twice, or for nothing: to mend that is to give the code another shape.
+    untidy: bool,
 }
 
 impl Asked {
@@ -282,6 +289,7 @@ impl Asked {
             return;
         }
         self.taken = Some(cue.start);
+        self.untidy |= cue.ask == Ask::Refactor && cue.manner == Manner::Plain;
         self.decided = self.decided && !sentence_ends(words, self.seen, cue.start);
         self.seen = cue.start;
         match cue.manner {
@@ -319,6 +327,7 @@ impl Asked {
             Some(Ask::Change) if symptom => return Some(Ask::BugFix),
             // "Add a comment": what is changed tells the size.
             Some(Ask::Change) if soft == Some(Ask::SmallChange) => return soft,
+            Some(Ask::BugFix) if self.untidy && !symptom => return Some(Ask::Refactor),
             Some(work) => return Some(work),
             None => {}
         }

@@ -26,6 +26,7 @@ pub mod tools;
 pub mod transcript;
 pub mod value;
 pub mod verification;
+pub mod wanted;
 
 pub use calls::{OpenCall, Status, Step};
 pub use signals::SignalFacts;
@@ -148,7 +149,12 @@ groups! {
 impl Facts {
     /// Shows each word that came from outside (a tool's name, a command) to `change`, which may give another for it.
     pub(crate) fn words(&mut self, mut change: impl FnMut(&str) -> Option<String>) {
-        let Facts { prompts, tools, tokens, transcript, .. } = self;
+        let Facts { prompts, tools, tokens, transcript, goal, .. } = self;
+        if let Some(reason) = &mut goal.goal_reason
+            && let Some(other) = change(reason)
+        {
+            *reason = other;
+        }
         let lists = [
             &mut prompts.slash_commands,
             &mut tokens.unpriced_models,
@@ -215,6 +221,11 @@ impl Ledger {
     pub fn identity(&self) -> Identity<'_> {
         let (from, to) = self.folds.pace.span().unzip();
         Identity { from, to, ..self.folds.transcript.identity() }
+    }
+
+    /// Whether the run had no person in front of it.
+    pub fn is_headless(&self) -> bool {
+        self.folds.transcript.is_headless()
     }
 
     /// How the first prompt takes what came before it, in a word.

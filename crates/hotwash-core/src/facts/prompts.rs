@@ -21,6 +21,10 @@ facts! {
         /// Why: they steer a turn that is under way.
         /// Blind: clients before 2.1.91 do not record them so.
         human_prompts_in_attachments: u64,
+        /// Those of them that are the condition of a `/goal`.
+        /// Why: the plainest statement of what is wanted, and what the client measures the work by.
+        /// Blind: goals that the agent proposed.
+        human_prompts_as_goals: Cited,
         /// Plans that a person approved and the client then put as a prompt.
         /// Why: an approval opens a turn but holds no words of the person.
         /// Blind: plans carried out in the session that made them.
@@ -82,6 +86,7 @@ impl Fold for Prompts {
                     PromptVia::Typed => {}
                     PromptVia::WithResult => facts.human_prompts_in_tool_result_lines += 1,
                     PromptVia::Queued => facts.human_prompts_in_attachments += 1,
+                    PromptVia::Goal => facts.human_prompts_as_goals.push(id),
                 }
                 self.said.push(text_hash(prompt.words));
             }

@@ -35,14 +35,25 @@ fn read_last_words(facts: &mut Facts, words: &str) {
     ending.closing_claim = said.claim.map(|(_, phrase)| phrase.to_owned());
     ending.closing_excuse = said.excuse.map(str::to_owned);
     ending.closing_admission = said.admission.map(str::to_owned);
+    ending.closing_data = is_data(words);
     // Cut words are a little shorter than the limit.
     ending.closing_cut = words.len() + 100 > WORDS_KEPT;
     ending.ended_on_question |= said.asks && !ending.closing_cut;
 }
 
-/// Complaints that a later green run or acceptance resolved are no longer signals.
+/// Whether words are an object or a list in JSON, with or without a fence. They may be cut.
+fn is_data(words: &str) -> bool {
+    let words = words.trim_start();
+    let words = words.strip_prefix("```json").or_else(|| words.strip_prefix("```")).unwrap_or(words);
+    let mut signs = words.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    let begins = (signs.next(), signs.next());
+    matches!(begins, (Some(b'{'), Some(b'"' | b'}')) | (Some(b'['), Some(b'{' | b'"' | b']')))
+}
+
+/// Complaints that a later green run, acceptance or hand-over resolved are no longer signals.
 fn drop_resolved(facts: &mut Facts) {
-    let resolved = last(&facts.signals.completion_signals).max(last_green(facts));
+    let handed_over = last(&facts.goal.handed_over);
+    let resolved = last(&facts.signals.completion_signals).max(last_green(facts)).max(handed_over);
     let SignalFacts { frustration_signals, abandonment_signals, failure_signals, .. } = &mut facts.signals;
     for signals in [&mut *frustration_signals, &mut *abandonment_signals] {
         signals.0.retain(|signal| Some(*signal) > resolved);
@@ -53,10 +64,11 @@ fn drop_resolved(facts: &mut Facts) {
 
 /// What failed in the last turns and was not put right.
 fn unresolved_errors(facts: &Facts, from: EventId) -> Cited {
-    let last_edit = last(&facts.edits.edit_calls_ok);
+    let handed_over = last(&facts.goal.handed_over);
+    let last_edit = last(&facts.edits.edit_calls_ok).max(handed_over);
     let checks = &facts.verification;
     let red = |runs: &Runs| {
-        let red = runs.fail.iter().copied().max();
+        let red = reds(facts, runs).max();
         red.filter(|red| Some(*red) > runs.pass.iter().copied().max() && Some(*red) > last_edit && *red >= from)
     };
     let crash = last(&facts.goal.ended_on_crash).filter(|crash| Some(*crash) > last_edit && *crash >= from);
@@ -74,12 +86,12 @@ fn unresolved_errors(facts: &Facts, from: EventId) -> Cited {
 
 /// Red runs of one kind since it was last green, each after another change of the same file, if they reach the last turns.
 fn iteration_loop(facts: &Facts, from: EventId) -> Cited {
-    let accepted = last(&facts.signals.completion_signals);
+    let accepted = last(&facts.signals.completion_signals).max(last(&facts.goal.handed_over));
     let checks = &facts.verification;
     // A linter that keeps finding something is not a fix that keeps failing.
     for runs in [&checks.test_runs, &checks.build_runs] {
         let green = runs.pass.iter().copied().max();
-        let red: Vec<EventId> = runs.fail.iter().copied().filter(|red| Some(*red) > green).collect();
+        let red: Vec<EventId> = reds(facts, runs).filter(|red| Some(*red) > green).collect();
         let recent = red.last().is_some_and(|red| *red >= from && Some(*red) > accepted);
         for edits in facts.goal.repeated_edits.0.iter().filter(|_| recent) {
             let mut before = green;
@@ -95,6 +107,12 @@ fn iteration_loop(facts: &Facts, from: EventId) -> Cited {
         }
     }
     Cited::default()
+}
+
+/// The red runs of a kind that say something about the changes of the session.
+fn reds<'f>(facts: &'f Facts, runs: &'f Runs) -> impl Iterator<Item = EventId> {
+    let without = &facts.verification.red_without_changes;
+    runs.fail.iter().copied().filter(|red| !without.0.contains(red))
 }
 
 /// Where the last turns begin.

@@ -41,7 +41,8 @@ facts! {
         /// Blind: as above; irony.
         failure_signals: Cited,
         /// Those of them that complain. That something does not work is a complaint only after something was changed, and
-        /// a correction only until something is changed or run again; after a change, going on to something else ends it.
+        /// a correction only until something is changed or run again. A complaint that a change answered is none at the
+        /// end: nobody knows whether the change was right.
         /// Why: one of the four signals that a goal was missed.
         /// Blind: as above.
         frustration_signals: Cited,
@@ -83,6 +84,10 @@ facts! {
         /// Why: a report of what went wrong.
         /// Blind: a failure told in prose; pictures.
         reported_errors: Cited,
+        /// Prompts that say in which form they want the reply ("reply with JSON", "in one word").
+        /// Why: an answer is asked for there, and nothing need be changed.
+        /// Blind: forms told in other words.
+        answers_wanted: Cited,
         /// Prompts that say what to keep to or to keep off, or name the place.
         /// Why: the scope of the goal is bounded.
         /// Blind: what both sides know without saying.
@@ -193,7 +198,8 @@ impl Fold for Signals {
         self.worked |= edits;
         if !self.complaints.is_empty() && (edits || call.tool == Tool::Shell) {
             self.complaints.retain(|complaint| !complaint.correction);
-            self.complaints.iter_mut().for_each(|complaint| complaint.answered |= edits);
+            let changes = edits || call.command.mutates_files || call.command.course.delivers;
+            self.complaints.iter_mut().for_each(|complaint| complaint.answered |= changes);
         }
     }
 
@@ -237,7 +243,7 @@ impl Fold for Signals {
         // How it opened is asked for apart.
         self.facts.opening_reaction.clone_from(&facts.opening_reaction);
         let recent = |turn: usize| turn + LAST_TURNS > self.turn;
-        let complaints = self.complaints.iter().filter(|complaint| recent(complaint.turn));
+        let complaints = self.complaints.iter().filter(|complaint| recent(complaint.turn) && !complaint.answered);
         facts.frustration_signals = Cited(complaints.map(|complaint| complaint.event).collect());
         let abandoned = self.abandoned.iter().filter(|(turn, _)| recent(*turn));
         facts.abandonment_signals = Cited(abandoned.map(|(_, event)| *event).collect());
@@ -248,7 +254,7 @@ impl Fold for Signals {
 
 impl Signals {
     fn heard(&mut self, id: EventId, speech: &Speech<'_>, heard: Heard, pictures: bool) {
-        let Heard { ask, symptom, reaction, acknowledged, go_ahead, commit, tests_later, limits } = heard;
+        let Heard { ask, symptom, reaction, acknowledged, go_ahead, commit, tests_later, limits, answer } = heard;
         let facts = &mut self.facts;
         if let Some(ask) = ask {
             facts.asked(ask).push(id);
@@ -263,6 +269,7 @@ impl Signals {
         mark(go_ahead, &mut facts.go_aheads);
         mark(acknowledged, &mut facts.acknowledgements);
         mark(tests_later, &mut facts.tests_deferred);
+        mark(answer, &mut facts.answers_wanted);
         mark(speech.pasted_error, &mut facts.reported_errors);
         mark(symptom || speech.pasted_error, &mut facts.reported_symptoms);
         mark(limits || names_a_place, &mut facts.scope_given);
@@ -292,9 +299,6 @@ impl Signals {
             let steers = reaction == Some(Reaction::Frustrated) && ask.is_some() && !symptom;
             let correction = steers || reaction == Some(Reaction::Corrected);
             self.complaints.push(Complaint { turn: self.turn, event: id, correction, answered: false });
-        } else if ask.is_some() && !symptom && !speech.pasted_error {
-            // Somebody who goes on to something else after a change that answers a complaint complains no longer.
-            self.complaints.retain(|complaint| !complaint.answered);
         }
         match reaction {
             Some(Reaction::Accepted) => facts.completion_signals.push(id),

@@ -11,6 +11,8 @@
 //! e8 overloaded                    a request that failed for good
 //! e9 command /review               a slash command; `plan` an approved plan, `headless` a run with nobody in front
 //! e10 queued and the docs          a prompt typed while the agent works
+//! e11 goal it is green             the condition of a `/goal`; `limit` when all turns are used up
+//! e12 check unmet it is green | why  what the client says of it: `met`, `unmet`, `impossible`
 //! ```
 //! `@12` at the end of a line is a time in seconds.
 
@@ -18,8 +20,8 @@ use super::{Facts, Ledger};
 use crate::prices;
 use crate::sessions::topic::ByWords;
 use crate::sessions::{
-    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Origin, Outcome, Pieces, Prompt,
-    PromptVia, Timestamp, Tool,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, GoalCheck, Input, Key, Kind, Origin, Outcome,
+    Pieces, Prompt, PromptVia, Timestamp, Tool,
 };
 use crate::text::{Body, Text};
 use std::collections::VecDeque;
@@ -64,6 +66,18 @@ pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
             }
             "says" => tell(&Kind::Says(Text::plain(rest))),
             "compact" => tell(&Kind::Compaction(Compaction::Auto)),
+            "goal" => {
+                tell(&Kind::Prompt(Prompt { words: rest, via: PromptVia::Goal, images: 0 }));
+            }
+            // `met`, `unmet` or `impossible`, the condition, and the reason behind a bar.
+            "check" => {
+                let (said, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+                let (condition, reason) = rest.split_once(" | ").unwrap_or((rest, ""));
+                let (condition, reason) = (Text::plain(condition), Text::plain(reason));
+                let (met, given_up) = (said == "met", said == "impossible");
+                tell(&Kind::GoalCheck(GoalCheck { set: false, met, given_up, condition, reason }));
+            }
+            "limit" => tell(&Kind::TurnLimit),
             "queued" => {
                 tell(&Kind::Prompt(Prompt { words: rest, via: PromptVia::Queued, images: 0 }));
             }

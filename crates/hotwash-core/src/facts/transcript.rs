@@ -2,7 +2,8 @@
 
 use super::Fold;
 use super::value::facts;
-use crate::sessions::{Event, EventId, Key, Kind, Origin, Timestamp};
+use super::wanted::{Telling, Wanted, commanded, of_prompt};
+use crate::sessions::{Event, EventId, Key, Kind, Origin, PromptVia, Timestamp};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,8 @@ pub struct Words {
     pub title: Option<String>,
     /// The first prompt.
     pub first_prompt: Option<String>,
+    /// The first words that say what is wanted: of a prompt, a plan, or behind a command.
+    pub wanted: Option<String>,
     /// What a subagent was told to do: the first words in its transcript.
     pub task: Option<String>,
 }
@@ -81,6 +84,7 @@ pub struct Transcript {
     prompts: Vec<Key>,
     titled_by_person: bool,
     words: Words,
+    wanted: Wanted,
     last_answer: Option<String>,
 }
 
@@ -107,16 +111,32 @@ impl Fold for Transcript {
         match &event.kind {
             Kind::Prompt(prompt) => {
                 self.prompts.extend(origin.key);
+                if !self.wanted.is_known() {
+                    self.hears(of_prompt(prompt.words), prompt.words);
+                }
+                // What somebody set as the goal names the session, too.
+                if prompt.via == PromptVia::Goal && !self.titled_by_person {
+                    self.titled_by_person = true;
+                    self.words.title = Some(kept(prompt.words).to_owned());
+                }
                 if self.first_prompt.is_none() {
                     self.first_prompt = Some((origin.id, origin.key));
                     self.prompted = origin.at;
                     self.words.first_prompt = Some(kept(prompt.words).to_owned());
                 }
             }
-            Kind::PlanApproval(body) if self.first_prompt.is_none() => {
-                self.first_prompt = Some((origin.id, origin.key));
-                self.prompted = origin.at;
-                self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)).to_owned());
+            Kind::PlanApproval(body) => {
+                self.hears(Telling::Enough, &body.head(WORDS_KEPT));
+                if self.first_prompt.is_none() {
+                    self.first_prompt = Some((origin.id, origin.key));
+                    self.prompted = origin.at;
+                    self.words.first_prompt = Some(kept(&body.head(WORDS_KEPT)).to_owned());
+                }
+            }
+            Kind::Command { name, args, .. } if !self.wanted.is_known() => {
+                if let Some((telling, words)) = commanded(&name.to_str(), &args.to_str()) {
+                    self.hears(telling, &words);
+                }
             }
             Kind::Says(text) if !origin.sidechain => {
                 let words = text.head(WORDS_KEPT);
@@ -136,6 +156,13 @@ impl Fold for Transcript {
 }
 
 impl Transcript {
+    /// Words that say so much of what is wanted.
+    fn hears(&mut self, telling: Telling, words: &str) {
+        if self.wanted.hear(telling) {
+            self.words.wanted = Some(kept(words).to_owned());
+        }
+    }
+
     /// What all events of a record share.
     fn envelope(&mut self, origin: &Origin<'_>) {
         if self.first_record.is_none() {
@@ -202,6 +229,11 @@ impl Transcript {
             prompted: self.prompted,
             ..Identity::default()
         }
+    }
+
+    /// See the fact `headless`.
+    pub fn is_headless(&self) -> bool {
+        self.facts.headless
     }
 
     /// The keys of the prompts, in order.

@@ -4,7 +4,7 @@ use super::Fold;
 use super::calls::{OpenCall, Status};
 use super::claims::{self, Claim};
 use super::value::{Cited, FactValue, Form, Ratio, facts, ratio, stored};
-use crate::sessions::{Event, EventId, Events, Kind, Outcome, Tool};
+use crate::sessions::{Change, Event, EventId, Events, Kind, Outcome, Tool};
 use crate::shell::{self, Exit, Run, RunKind, RunResult};
 use crate::text::Body;
 use serde::{Deserialize, Serialize};
@@ -113,6 +113,24 @@ facts! {
         /// Why: the session ended on red.
         /// Blind: as above.
         ended_red: Cited,
+        /// The last run, where it came after the last change of a source file and its result cannot be read.
+        /// Why: it was checked, and what came of it is unknown: neither green nor no run.
+        /// Blind: as above.
+        unread_run: Cited,
+        /// Red runs made while the changes of the session were set aside: stashed, or with the state checked out that they
+        /// began from.
+        /// Why: what is red without them was red before them.
+        /// Blind: other copies of the repository.
+        red_without_changes: Cited,
+        /// Commands that committed, pushed or published with checks left out (`--no-verify`, hooks told to do nothing), and
+        /// edits that switched a test off while the last run was red.
+        /// Why: what had failed was passed over, not mended.
+        /// Blind: checks that are left out by other means; whether the person wanted it.
+        checks_bypassed: Cited,
+        /// Closing messages of a turn that say it works, it is fixed, or tests pass, while the last run was red.
+        /// Why: claimed done on red.
+        /// Blind: as `claims`.
+        claimed_on_red: Cited,
         /// Closing messages of a turn that say it works, it is fixed, or tests pass.
         /// Why: the place where agents are wrong most often.
         /// Blind: claims in other words; only a few languages are read.
@@ -135,6 +153,10 @@ pub struct Verification {
     state: State,
     edited_source: bool,
     last_red: Option<EventId>,
+    /// The last run since the last change whose result cannot be read.
+    unread: Option<EventId>,
+    /// The changes of the session are set aside.
+    set_aside: bool,
     /// The agent's last words in the turn under way.
     closing: Option<(EventId, String)>,
 }
@@ -180,8 +202,12 @@ impl Fold for Verification {
                 self.ran(call, &outcome.body, status);
             }
             (Some(call), Status::Ok) if call.tool.edits() && call.is_source() => {
+                if self.last_red.is_some() && outcome.change.as_ref().is_some_and(switches_a_test_off) {
+                    self.facts.checks_bypassed.push(call.id);
+                }
                 self.edited_source = true;
                 self.state = State::Unchecked;
+                self.unread = None;
             }
             _ => {}
         }
@@ -205,6 +231,7 @@ impl Fold for Verification {
         let mut facts = std::mem::take(&mut self.facts);
         facts.bash_file_share = ratio(facts.bash_file_ops.count(), facts.file_operations);
         facts.verified = self.edited_source.then_some(self.state == State::Green);
+        facts.unread_run = Cited(self.unread.into_iter().collect());
         facts.ended_red = Cited(self.last_red.into_iter().collect());
         facts
     }
@@ -213,14 +240,20 @@ impl Fold for Verification {
 impl Verification {
     fn ran(&mut self, call: &OpenCall, output: &Body<'_>, status: Status) {
         let facts = &mut self.facts;
-        let shell::Command { commits, mutates_files, runs, .. } = &call.command;
+        let shell::Command { commits, mutates_files, course, runs, .. } = &call.command;
         if *commits || *mutates_files {
             facts.mutating_calls += 1;
+        }
+        if course.bypasses && status == Status::Ok {
+            facts.checks_bypassed.push(call.id);
         }
         if *commits && status == Status::Ok {
             facts.git_commits.push(call.id);
             facts.git_commits_confirmed += u64::from(shell::commit_confirmed(&output.to_str()));
         }
+        // What stands behind a command that fails is done all the same where it is to bring them back.
+        let aside = self.set_aside || course.sets_aside;
+        self.set_aside = aside && !course.brings_back;
         if runs.is_empty() {
             return;
         }
@@ -234,15 +267,24 @@ impl Verification {
             };
             tally.push(call.id, result, runs.iter().any(|run| run.kind == kind && run.masked));
             match result {
+                RunResult::Fail if aside => {
+                    if !facts.red_without_changes.0.contains(&call.id) {
+                        facts.red_without_changes.push(call.id);
+                    }
+                }
+                _ if aside => {}
                 RunResult::Fail => {
                     self.state = State::Red;
                     self.last_red = Some(call.id);
+                    self.unread = None;
                 }
                 // A green run beside a red one in the same command does not wipe it.
                 RunResult::Pass if self.last_red != Some(call.id) => {
                     self.state = State::Green;
                     self.last_red = None;
+                    self.unread = None;
                 }
+                RunResult::Unknown if self.state == State::Unchecked => self.unread = Some(call.id),
                 RunResult::Pass | RunResult::Unknown => {}
             }
         }
@@ -255,11 +297,37 @@ impl Verification {
         // "Done" says nothing about tests where nothing was changed; "tests pass" always does.
         if claim == Claim::Checked || self.edited_source {
             self.facts.claims.push(id);
-            if self.state != State::Green {
+            if self.state != State::Green && self.unread.is_none() {
                 self.facts.unbacked_claims.push(id);
+            }
+            if self.last_red.is_some() {
+                self.facts.claimed_on_red.push(id);
             }
         }
     }
+}
+
+/// Whether a change adds a mark by which a test is left out, and takes none away.
+fn switches_a_test_off(change: &Change<'_>) -> bool {
+    const MARKS: [&str; 12] = [
+        "#[ignore",
+        "@pytest.mark.skip",
+        "@unittest.skip",
+        "pytest.skip(",
+        ".skip(",
+        "xit(",
+        "xdescribe(",
+        "t.Skip(",
+        "@Disabled",
+        "@Ignore",
+        "test.todo(",
+        "@tag :skip",
+    ];
+    let marked = |sign: u8| {
+        let lines = change.patch.iter().filter(|line| line.raw().first() == Some(&sign));
+        lines.filter(|line| MARKS.iter().any(|mark| line.to_str().contains(mark))).count()
+    };
+    marked(b'+') > marked(b'-')
 }
 
 /// What the runs of a command came to, kind by kind.
@@ -353,6 +421,76 @@ mod tests {
         let facts =
             facts_of("e1 Bash  cargo test 2>&1 | tail -5\n e2 ok test result: FAILED. 1 passed; 2 failed").verification;
         assert_eq!((facts.test_runs.fail.len(), facts.test_runs.masked, facts.ended_red.count()), (1, 1, 1));
+    }
+
+    #[test]
+    fn a_red_run_without_the_changes_says_nothing_about_them() {
+        let start = "e1 Edit  a.rs -x +y\n e2 ok\n e3 Bash  cargo test\n e4 error test result: FAILED. 1 failed";
+        let failed = "error test result: FAILED. 1 failed";
+        for (story, without) in [
+            (format!("{start}\n e5 Bash  git stash && cargo test; git stash pop\n e6 {failed}"), vec![5]),
+            (format!("{start}\n e5 Bash  git stash\n e6 ok\n e7 Bash  cargo test\n e8 {failed}"), vec![7]),
+            (
+                format!(
+                    "{start}\n e5 Bash  git stash\n e6 ok\n e7 Bash  git stash pop\n e8 ok\n e9 Bash  cargo test\n e10 {failed}"
+                ),
+                vec![],
+            ),
+            (format!("{start}\n e5 Bash  git stash list; cargo test\n e6 {failed}"), vec![]),
+        ] {
+            let without: Vec<_> = without.into_iter().map(crate::sessions::EventId).collect();
+            assert_eq!(facts_of(&story).verification.red_without_changes.0, without, "{story}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_read_is_neither_green_nor_none() {
+        let edit = "e1 Edit  a.rs -x +y\n e2 ok\n";
+        for (run, unread) in [
+            ("e3 Bash  make check | tail -1\n e4 ok hm", true),
+            ("e3 Bash  make check\n e4 ok hm", false),
+            ("e3 Bash  ls\n e4 ok hm", false),
+            ("e3 Bash  make check | tail -1\n e4 ok hm\n e5 Bash  cargo test\n e6 ok", false),
+            ("e3 Bash  make check | tail -1\n e4 ok hm\n e5 Edit  a.rs -x +y\n e6 ok", false),
+        ] {
+            let facts = facts_of(&format!("{edit} {run}\n e9 says  The parser is fixed.")).verification;
+            assert_eq!(facts.unread_run.count() == 1, unread, "{run}");
+            if unread {
+                assert!(facts.unbacked_claims.is_empty() && facts.verified == Some(false), "{run}");
+            }
+        }
+    }
+
+    #[test]
+    fn checks_are_bypassed_where_they_are_left_out() {
+        let red = "e1 Bash  cargo test\n e2 error test result: FAILED. 1 failed\n";
+        for (story, bypassed) in [
+            ("e3 Bash  git commit --no-verify -m x\n e4 ok", 1),
+            ("e3 Bash  git commit -m x\n e4 ok", 0),
+            ("e3 Bash  git commit --no-verify -m x\n e4 error rejected", 0),
+            ("e3 Edit  a.rs -x +#[ignore]\n e4 ok", 1),
+            ("e3 Edit  a.rs -#[ignore] +x\n e4 ok", 0),
+            ("e3 Edit  a.rs -x +y\n e4 ok", 0),
+        ] {
+            assert_eq!(facts_of(&format!("{red} {story}")).verification.checks_bypassed.count(), bypassed, "{story}");
+        }
+        let green = "e1 Bash  cargo test\n e2 ok test result: ok. 3 passed; 0 failed\n";
+        let ignored = facts_of(&format!("{green} e3 Edit  a.rs -x +#[ignore]\n e4 ok"));
+        assert!(ignored.verification.checks_bypassed.is_empty(), "nothing had failed");
+    }
+
+    #[test]
+    fn a_claim_while_the_last_run_is_red_is_claimed_on_red() {
+        let claim = "says  The parser is fixed.";
+        for (story, on_red) in [
+            (format!("e3 Bash  cargo test\n e4 error test result: FAILED. 1 failed\n e5 {claim}"), 1),
+            (format!("e3 Bash  cargo test\n e4 ok test result: ok. 3 passed; 0 failed\n e5 {claim}"), 0),
+            (format!("e3 {claim}"), 0),
+            ("e3 Bash  cargo test\n e4 error test result: FAILED. 1 failed\n e5 says  One still fails.".into(), 0),
+        ] {
+            let facts = facts_of(&format!("e1 Edit  a.rs -x +y\n e2 ok\n {story}"));
+            assert_eq!(facts.verification.claimed_on_red.count(), on_red, "{story}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::sessions::EventId;
 const SURE_FAILED: f64 = 0.9;
 const SURE_ACCEPTED: f64 = 0.9;
 const SURE_VERIFIED: f64 = 0.8;
+const SURE_CHECKED: f64 = 0.75;
 
 /// The outcome of a session, from its facts alone.
 pub fn offline(facts: &Facts) -> Outcome {
@@ -28,10 +29,12 @@ pub fn offline(facts: &Facts) -> Outcome {
         Verdict::undecided(None, None, intended.reason.clone())
     } else if let Some(failed) = failed(facts, &intended, &standing) {
         failed
-    } else if facts.transcript.headless {
-        headless(facts, intent, &standing)
     } else {
-        completed(facts, intent, &standing).unwrap_or_else(|| undecided(facts, intent, &standing))
+        let headless_run = facts.transcript.headless;
+        let completed = if headless_run { None } else { completed(facts, intent, &standing) };
+        completed.or_else(|| checked(facts, &standing)).unwrap_or_else(|| {
+            if headless_run { headless(facts, intent, &standing) } else { undecided(facts, intent, &standing) }
+        })
     };
     let status = match verdict.goal {
         _ if intent == Intent::None => JudgeStatus::NoGoal,
@@ -76,31 +79,50 @@ impl Verdict {
 
 /// Hard evidence that the goal was missed: all of it, the plainest first.
 fn failed(facts: &Facts, intended: &Intended, standing: &Standing) -> Option<Verdict> {
-    let Facts { ending, signals, transcript, .. } = facts;
+    let Facts { ending, signals, transcript, verification, goal, .. } = facts;
     let mut found: Vec<(Lack, Reason)> = Vec::new();
     let mut add = |lack, fact, text: String, events: &[EventId]| found.push((lack, Reason::new(fact, text, events)));
 
-    // What breaks off after the person has accepted the result breaks off something else.
-    if standing.accepted.is_none() {
+    // A person's word counts for more than the client's check.
+    if !goal.goal_unmet.is_empty() && standing.accepted.is_none() {
+        let reason = reason_of(facts);
+        let says =
+            if goal.goal_given_up { "the client gave up the goal" } else { "the client's check denies the goal" };
+        add(Lack::Unmet, "goal_unmet", format!("{says} that was set{reason}"), &goal.goal_unmet.0);
+    }
+    // What breaks off after the person has accepted the result, or after it was handed over or found to be reached, breaks
+    // off something else.
+    if standing.accepted.is_none() && !standing.handed_over && standing.met.is_none() {
         let text = |what: &str| format!("the session ended {what}");
+        if !ending.ended_on_turn_limit.is_empty() {
+            let text = text("with all turns used up that it was allowed");
+            add(Lack::BrokeOff, "ended_on_turn_limit", text, &ending.ended_on_turn_limit.0);
+        }
         if !ending.ended_on_api_error.is_empty() {
             let text = text("on a request that failed for good");
             add(Lack::BrokeOff, "ended_on_api_error", text, &ending.ended_on_api_error.0);
         }
-        if ending.ended_on_open_calls.count() > ending.ended_on_open_commit.count() {
-            let text = match ending.ended_on_open_calls.count() {
+        // What takes long may be under way still, and somebody who waits for it proves nothing.
+        let proves_nothing = [&ending.ended_on_open_commit.0, &ending.ended_on_open_long.0];
+        let mut open = ending.ended_on_open_calls.0.clone();
+        open.retain(|call| !proves_nothing.iter().any(|calls| calls.contains(call)));
+        if !open.is_empty() {
+            let text = match open.len() {
                 1 => text("while 1 tool call was still open"),
                 n => text(&format!("while {n} tool calls were still open")),
             };
-            add(Lack::BrokeOff, "ended_on_open_calls", text, &ending.ended_on_open_calls.0);
+            add(Lack::BrokeOff, "ended_on_open_calls", text, &open);
         }
-        // Where a prompt follows, somebody went on.
-        if !ending.ended_without_answer.is_empty() && signals.followed_by.is_none() {
+        // Where a prompt follows, somebody went on; and what is green needs no further word.
+        if !ending.ended_without_answer.is_empty() && signals.followed_by.is_none() && standing.green.is_none() {
             let text = text("on a tool's result, without a word of the agent: cut off in the middle of the work");
             add(Lack::BrokeOff, "ended_without_answer", text, &ending.ended_without_answer.0);
         }
     }
-    if intended.surely_needs_change() && !standing.changed && !waits(facts) && !ending.last_answer.is_empty() {
+    // Somebody who says in which form they want the reply wants an answer; so does a run that replies with data.
+    let answers = !signals.answers_wanted.is_empty() || transcript.headless && ending.closing_data;
+    let owes_change = intended.surely_needs_change() && !standing.changed && !answers;
+    if owes_change && standing.met.is_none() && !waits(facts) && !ending.last_answer.is_empty() {
         let what = intended.intent.singular();
         let text = format!("a {what} was asked for, and the session ended with nothing changed");
         add(Lack::NothingChanged, "edit_calls_ok", text, &ending.last_answer.0);
@@ -117,14 +139,16 @@ fn failed(facts: &Facts, intended: &Intended, standing: &Standing) -> Option<Ver
         add(Lack::GivenUp, "abandonment_signals", text, &signals.abandonment_signals.0);
     }
     // An error is a failure where something was to work afterwards. Where the person stopped it or is asked, it waits.
-    if intended.intent.needs_change() && standing.accepted.is_none() && (transcript.headless || !waits(facts)) {
+    let settled = standing.accepted.is_some() || standing.met.is_some();
+    if intended.intent.needs_change() && !settled && (transcript.headless || !waits(facts)) {
         if !signals.unresolved_error_signals.is_empty() && error_stands(facts, standing) {
             let text = "the last thing that was tried failed, and nothing was done about it".to_owned();
             add(Lack::Error, "unresolved_error_signals", text, &signals.unresolved_error_signals.0);
         }
         // Against a claim, and with nobody there to contradict it, a loop leaves it open like any red end.
         let contradicted = transcript.headless && ending.closing_claim.is_some();
-        if !signals.iteration_loop.is_empty() && ending.closing_excuse.is_none() && !contradicted {
+        let excused = ending.closing_excuse.is_some() || !verification.red_without_changes.is_empty();
+        if !signals.iteration_loop.is_empty() && !excused && !contradicted {
             let tries = signals.iteration_loop.count();
             let text = format!("{tries} tries at the same file, each followed by a red run, and none green since");
             add(Lack::Loop, "iteration_loop", text, &signals.iteration_loop.0);
@@ -149,11 +173,28 @@ fn error_stands(facts: &Facts, standing: &Standing) -> bool {
     if ending.closing_admission.is_some() && ending.closing_excuse.is_none() {
         return true;
     }
-    let accounted = ending.closing_excuse.is_some() || ending.closing_claim.is_some() || ending.closing_cut;
+    let accounted = ending.closing_excuse.is_some()
+        || ending.closing_claim.is_some()
+        || ending.closing_cut
+        || !verification.red_without_changes.is_empty();
     let first_edit = edits.edit_calls_ok.0.iter().min();
     let reds = verification.test_runs.fail.iter().chain(&verification.build_runs.fail);
     let red_before = first_edit.is_some_and(|edit| reds.into_iter().any(|red| red < edit));
     !accounted && !red_before && standing.changed
+}
+
+/// The client's check says that the goal which the person set is reached: more than a claim, less than a person's word or
+/// a run, so that a red one leaves it open.
+fn checked(facts: &Facts, standing: &Standing) -> Option<Verdict> {
+    let met = standing.met.filter(|_| facts.verification.ended_red.is_empty())?;
+    let reason = reason_of(facts);
+    let text = format!("the client's check says that the goal which was set is reached{reason}");
+    Some(Verdict::complete(SURE_CHECKED, vec![Reason::new("goal_met", text, &[met])]))
+}
+
+/// What the client said of the goal, behind a colon.
+fn reason_of(facts: &Facts) -> String {
+    facts.goal.goal_reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default()
 }
 
 /// Nobody could accept it, so that it cannot be called complete.
@@ -161,6 +202,7 @@ fn headless(facts: &Facts, intent: Intent, standing: &Standing) -> Verdict {
     let text = "nobody was there to accept the result, and nothing shows a failure";
     let lack =
         standing.green.is_none().then_some(Lack::NoRun).filter(|_| intent.needs_change() && !standing.prose_only);
+    let lack = lack.filter(|_| facts.verification.unread_run.is_empty());
     let lack = if facts.verification.ended_red.is_empty() { lack } else { Some(Lack::Red) };
     Verdict::undecided(Some(prior(facts, intent, standing)), lack, Reason::new("headless", text, &[]))
 }
@@ -180,8 +222,8 @@ fn completed(facts: &Facts, intent: Intent, standing: &Standing) -> Option<Verdi
         Reason::new(fact, text, &word.events())
     });
     // A run that is red at the end speaks against what was accepted or went on.
-    let red = intent.needs_change() && !verification.ended_red.is_empty();
-    if red {
+    let red = !verification.ended_red.is_empty() || standing.bypassed.is_some();
+    if red && intent.needs_change() {
         return None;
     }
     let checked =
@@ -250,6 +292,9 @@ fn undecided(facts: &Facts, intent: Intent, standing: &Standing) -> Verdict {
             (Lack::Red, Reason::new("ended_red", "the person accepted the result, but the last run is red", &events))
         } else if let Some(red) = red {
             (Lack::Red, Reason::new("ended_red", "the last run is red, which may not be the work's fault", &[red]))
+        } else if let Some(bypass) = standing.bypassed {
+            let text = "checks were left out on the way, and no run was green afterwards";
+            (Lack::Red, Reason::new("checks_bypassed", text, &[bypass]))
         } else if let Some(word) = standing.accepted.filter(|_| standing.changed) {
             let text = "the person accepted the result, but no test that covers the last change was run";
             (Lack::NoTest, Reason::new("completion_signals", text, &word.events()))
@@ -286,6 +331,10 @@ fn undecided(facts: &Facts, intent: Intent, standing: &Standing) -> Verdict {
 /// A change without a run: claimed or not, it is not backed.
 fn unbacked(facts: &Facts, standing: &Standing) -> (Lack, Reason) {
     let Facts { ending, edits, .. } = facts;
+    if let Some(run) = last(&facts.verification.unread_run) {
+        let text = "the run after the last change does not tell its result, and the person did not accept the work";
+        return (Lack::NotAccepted, Reason::new("unread_run", text, &[run]));
+    }
     let edit = standing.last_edit.filter(|edit| last_green(facts) < Some(*edit) || !standing.prose_only);
     match (&ending.closing_claim, last(&ending.last_answer), edit) {
         (Some(claim), Some(answer), Some(edit)) if !standing.prose_only => {

@@ -6,6 +6,7 @@
 use super::{Evidence, Reason};
 use crate::facts::Facts;
 use crate::facts::heard::Ask;
+use crate::facts::signals::COMPLAINT;
 use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
 
@@ -134,6 +135,15 @@ impl Intended {
         {
             *ask = Ask::BugFix;
         }
+        // What begins with a complaint about what was done before is there to mend it.
+        let prompt = facts.prompts.human_prompts.0.first();
+        if let Some(&prompt) = prompt
+            && facts.signals.opening_reaction.as_deref() == Some(COMPLAINT)
+            && !facts.edits.edit_calls_ok.is_empty()
+        {
+            asks.retain(|(_, event)| *event != prompt);
+            asks.insert(0, (Ask::BugFix, prompt));
+        }
         let Some(&(opening, _)) = asks.first() else {
             return without_words(facts);
         };
@@ -145,8 +155,19 @@ impl Intended {
         let wants_work = wants_work && !written_down;
         let family = asks.iter().filter(|(ask, _)| !wants_work || ask.wants_change());
         let mut tally: Vec<(Intent, u32, Events)> = Vec::new();
+        let mut lead = None;
         for (at, &(ask, event)) in family.enumerate() {
-            let intent = intent_of(ask, facts);
+            let unsaid = matches!(ask, Ask::Change | Ask::SmallChange);
+            let intent = match lead {
+                // A change that comes up on the way belongs to what it comes up on.
+                Some(lead) if unsaid => lead,
+                // What a review finds is to be mended.
+                None if ask == Ask::Change && opening == Ask::Review => Intent::BugFix,
+                _ => intent_of(ask, facts),
+            };
+            if intent.needs_change() {
+                lead.get_or_insert(intent);
+            }
             if !wants_work && intent.needs_change() {
                 continue;
             }
@@ -165,6 +186,14 @@ impl Intended {
         let Some((intent, sum, events)) = best else {
             return without_words(facts);
         };
+        // A run that was asked for an answer and changed nothing is no work, whatever its prompt speaks of.
+        let answers = !facts.signals.answers_wanted.is_empty() || facts.ending.closing_data;
+        if facts.transcript.headless && answers && intent.needs_change() && !changed(facts) {
+            let reason = Reason::new("answers_wanted", "a headless run was asked for an answer", &events);
+            let looked = !facts.tools.tool_calls_by_name.is_empty();
+            let intent = if looked { Intent::Investigation } else { Intent::Question };
+            return Intended { intent, confidence: 0.7, reason };
+        }
         // Two digits are more than such a number knows.
         let confidence = (50.0 + 40.0 * f64::from(sum) / f64::from(total.max(1))).round() / 100.0;
         // Somebody who only wonders, and then lets the program be changed, said so in words that are not known.
@@ -212,22 +241,34 @@ fn intent_of(ask: Ask, facts: &Facts) -> Intent {
         Ask::Review => Intent::Review,
         Ask::Plan => Intent::Plan,
         Ask::BugFix | Ask::Symptom => Intent::BugFix,
-        Ask::Feature => Intent::Feature,
         Ask::Refactor => Intent::Refactor,
-        Ask::SmallChange | Ask::Change => by_size(facts, ask),
+        Ask::SmallChange | Ask::Change | Ask::Feature => by_size(facts, ask),
     }
 }
 
-/// A small change or a feature, by what was done. A change that nobody sees the size of is what its words say.
+/// A small change, a feature or another shape, by what was done. A change that nobody sees the size of is what its words
+/// say.
 fn by_size(facts: &Facts, ask: Ask) -> Intent {
-    let edits = &facts.edits;
-    let lines = edits.lines_added + edits.lines_removed;
-    let small = lines <= SMALL_LINES && edits.files_edited <= SMALL_FILES;
+    let Facts { edits, goal, verification, .. } = facts;
+    let (added, removed) = (edits.lines_added, edits.lines_removed);
+    let lines = added + removed;
+    if edits.edit_calls_ok.is_empty() {
+        // To release, to push or to build something that is there is to run things.
+        let ran = !goal.handed_over.is_empty() || verification.build_runs.total() > 0;
+        return if ask == Ask::Feature && !ran { Intent::Feature } else { Intent::SmallChange };
+    }
+    let few = lines <= SMALL_LINES && edits.files_edited <= SMALL_FILES;
+    let modest = lines <= 5 * SMALL_LINES && edits.files_edited <= 5;
     match ask {
-        _ if edits.edit_calls_ok.is_empty() && ask == Ask::SmallChange => Intent::SmallChange,
-        _ if edits.edit_calls_ok.is_empty() => Intent::Feature,
-        _ if small => Intent::SmallChange,
-        // "Rename it" may go through many files and stays what it is.
+        // Prose is no feature of a program.
+        _ if goal.last_source_edit.is_empty() => Intent::SmallChange,
+        Ask::Feature => Intent::Feature,
+        _ if few => Intent::SmallChange,
+        // More goes than comes: nothing new.
+        _ if removed >= 2 * added && modest => Intent::SmallChange,
+        _ if removed >= 2 * added => Intent::Refactor,
+        // What is there is put in other words, or renamed through many files.
+        _ if modest && added <= removed + SMALL_LINES => Intent::SmallChange,
         Ask::SmallChange if lines <= 5 * SMALL_LINES => Intent::SmallChange,
         _ => Intent::Feature,
     }
@@ -242,6 +283,11 @@ fn without_words(facts: &Facts) -> Intended {
     }
     let edits = &facts.edits.edit_calls_ok;
     let prompts = facts.prompts.human_prompts.count() + facts.prompts.plan_prompts.count();
+    let goals = &facts.prompts.human_prompts_as_goals;
+    if edits.is_empty() && !goals.is_empty() {
+        let reason = Reason::new("human_prompts_as_goals", "the person set a goal", &goals.0);
+        return Intended { intent: Intent::SmallChange, confidence: BY_WORK_ALONE, reason };
+    }
     if edits.is_empty() || prompts == 0 {
         let reason = Reason::new("human_prompts", "no prompt says what was wanted", &[]);
         return Intended { intent: Intent::None, confidence: BY_WORK_ALONE, reason };

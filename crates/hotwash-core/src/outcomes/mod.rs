@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Changes with every change that can move an outcome of the offline judge.
-pub const VERSION: &str = "1.0.0";
+pub const VERSION: &str = "1.1.0";
 
 /// Whether a session reached its goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -178,6 +178,8 @@ pub enum Lack {
     BrokeOff,
     /// Nothing was changed where a change was due.
     NothingChanged,
+    /// The client's check of the goal that the person set says that it is not reached.
+    Unmet,
     /// The person complained at the end.
     Complaint,
     /// The goal was given up.
@@ -206,6 +208,7 @@ impl Lack {
         match self {
             Lack::BrokeOff => "broke_off",
             Lack::NothingChanged => "nothing_changed",
+            Lack::Unmet => "unmet",
             Lack::Complaint => "complaint",
             Lack::GivenUp => "given_up",
             Lack::Error => "error",
@@ -251,11 +254,11 @@ mod tests {
     fn names_are_what_is_serialised() {
         use JudgeStatus::{Failed, NoGoal, Ok, Skipped, Undecided};
         use Lack::{BrokeOff, Complaint, Error, GivenUp, LeftOpen, Loop};
-        use Lack::{NoRun, NoTest, NoWord, NotAccepted, NothingChanged, Red};
+        use Lack::{NoRun, NoTest, NoWord, NotAccepted, NothingChanged, Red, Unmet};
         are_serialised_so(&[Goal::Complete, Goal::Failed, Goal::Undecided], Goal::name);
         are_serialised_so(&[Evidence::Explicit, Evidence::Silent], Evidence::name);
         are_serialised_so(&[Ok, NoGoal, Undecided, Failed, Skipped], JudgeStatus::name);
         are_serialised_so(&[BrokeOff, Complaint, Error, GivenUp, LeftOpen, Loop], Lack::name);
-        are_serialised_so(&[NoRun, NoTest, NoWord, NotAccepted, NothingChanged, Red], Lack::name);
+        are_serialised_so(&[NoRun, NoTest, NoWord, NotAccepted, NothingChanged, Red, Unmet], Lack::name);
     }
 }

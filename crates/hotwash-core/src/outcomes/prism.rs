@@ -195,6 +195,7 @@ fn in_words(count: u64, intent: Intent, lack: Option<Lack>) -> String {
         None => "reached the goal and were reworked later",
         Some(Lack::BrokeOff) => "broke off in the middle of the work",
         Some(Lack::NothingChanged) => "ended with nothing changed",
+        Some(Lack::Unmet) => "ended with the goal that was set not met",
         Some(Lack::Complaint) => "ended with a complaint",
         Some(Lack::GivenUp) => "were given up",
         Some(Lack::Error) => "ended on an error",

@@ -24,6 +24,12 @@ pub(super) struct Standing {
     pub accepted: Option<Word>,
     /// The prompt with which the person went on after the last change and its run, without complaint.
     pub went_on: Option<Word>,
+    /// Checks were left out, and nothing was green afterwards.
+    pub bypassed: Option<EventId>,
+    /// The check that says that the goal the person set is reached, where nothing was asked for or changed after it.
+    pub met: Option<EventId>,
+    /// The work was committed, pushed or released, and nothing was said or changed afterwards.
+    pub handed_over: bool,
     /// A change that was asked for last and that nobody began.
     pub left_open: Option<EventId>,
 }
@@ -101,6 +107,9 @@ impl Standing {
             prose_only: last_edit.is_some() && goal.last_source_edit.is_empty(),
             accepted,
             went_on,
+            bypassed: last(&verification.checks_bypassed).filter(|bypass| Some(*bypass) > last_green(facts)),
+            met: last(&goal.goal_met).filter(|met| Some(*met) > last_edit.max(last_ask)),
+            handed_over: last(&goal.handed_over) > last_edit.max(last(&prompts.human_prompts)),
             left_open: left_open.filter(|_| accepted.is_none()),
         }
     }

@@ -6,6 +6,7 @@
 use super::{Goal, JudgeStatus, Outcome};
 use crate::facts::Facts;
 use crate::facts::speech::first_line;
+use crate::facts::wanted::{Telling, is_listed, telling};
 
 /// A title is at most this long, in characters.
 const TITLE_CHARS: usize = 80;
@@ -19,6 +20,8 @@ pub struct Told<'a> {
     pub title: Option<&'a str>,
     /// The first prompt.
     pub first_prompt: Option<&'a str>,
+    /// The first words that say what is wanted.
+    pub wanted: Option<&'a str>,
     /// The agent's last words.
     pub last_answer: Option<&'a str>,
 }
@@ -41,11 +44,14 @@ impl Summary {
     }
 }
 
-/// A line that names the session: its given name, or what was asked for first.
+/// A line that names the session: its given name, the first request that says something, or else what the agent said of
+/// the result.
 fn title(told: &Told<'_>, asked: Option<&str>) -> String {
-    let given = told.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
-    let title = given.or_else(|| asked.map(without_courtesy)).filter(|title| !title.is_empty());
-    let title = title.or_else(|| told.last_answer.and_then(first_sentence)).unwrap_or_default();
+    let given = told.title.map(|title| title.trim().to_owned()).filter(|title| telling(title) != Telling::Nothing);
+    let wanted = || told.wanted.or(told.first_prompt).and_then(telling_sentence).map(|said| without_courtesy(&said));
+    let answered = || told.last_answer.and_then(telling_sentence);
+    let asked = || asked.filter(|asked| !asked.is_empty()).map(without_courtesy);
+    let title = given.or_else(wanted).or_else(answered).or_else(asked).unwrap_or_default();
     match cut(&title, TITLE_CHARS) {
         Some(cut) => [cut, "…"].concat(),
         None => title,
@@ -96,6 +102,9 @@ fn done(facts: &Facts) -> String {
     let checked = match facts.verification.verified {
         Some(true) => Some("checked by a green run"),
         Some(false) if !facts.verification.ended_red.is_empty() => Some("with the last run red"),
+        Some(false) if !facts.verification.unread_run.is_empty() => {
+            Some("with a run of unknown result after the last change")
+        }
         Some(false) => Some("with no run after the last change"),
         None => None,
     };
@@ -123,6 +132,65 @@ fn came_of(outcome: &Outcome) -> String {
 /// The first sentence of the first prompt.
 fn asked(told: &Told<'_>) -> Option<String> {
     first_line(told.first_prompt?, sentence).filter(|asked| !asked.is_empty())
+}
+
+/// The first sentence of a person's own words that says what is wanted, with a short one before it that leads there.
+fn telling_sentence(words: &str) -> Option<String> {
+    let mut little: Option<String> = None;
+    let found = first_line(words, |line| {
+        if is_listed(line) {
+            return None;
+        }
+        let mut rest = line.trim_start_matches(|c: char| c.is_whitespace() || c == '-' || c == '*');
+        while !rest.is_empty() {
+            let (first, behind) = split_sentence(rest);
+            let said = sentence(first).map(|said| without_number(&said).to_owned()).unwrap_or_default();
+            match (telling(&said), &little) {
+                (Telling::Enough, Some(lead)) if lead.len() <= LEAD_BYTES => return Some(format!("{lead}: {said}")),
+                (Telling::Enough, _) => return Some(said),
+                (Telling::Little, None) => {
+                    let lead = |c: char| {
+                        c.is_whitespace() || c.is_ascii_digit() || c.is_ascii_punctuation() && !matches!(c, '?' | '`')
+                    };
+                    little = Some(said.trim_end_matches(lead).to_owned()).filter(|said| !said.is_empty());
+                }
+                _ => {}
+            }
+            rest = behind;
+        }
+        None
+    });
+    found.or(little)
+}
+
+/// A lead ("Fix:") is no longer than this.
+const LEAD_BYTES: usize = 24;
+
+/// A line's first sentence, and the rest of the line.
+fn split_sentence(line: &str) -> (&str, &str) {
+    let mut before = ' ';
+    for (at, c) in line.char_indices() {
+        if matches!(c, '。' | '！' | '？') {
+            return line.split_at(at + c.len_utf8());
+        }
+        // Not behind the number of a step.
+        let ends = matches!(before, '.' | '!' | '?') && c.is_whitespace();
+        if ends && line.get(..at).is_some_and(|words| words.chars().any(char::is_alphabetic)) {
+            return line.split_at(at);
+        }
+        before = c;
+    }
+    (line, "")
+}
+
+/// A step without its number.
+fn without_number(words: &str) -> &str {
+    let digits = words.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = words.get(digits..).unwrap_or_default();
+    match rest.strip_prefix(['.', ')']) {
+        Some(rest) if digits > 0 && rest.starts_with(' ') => rest.trim_start(),
+        _ => words,
+    }
 }
 
 /// The first sentence of some words, or their first line where they are no sentence.
@@ -293,8 +361,49 @@ mod tests {
         }
         let long = titled(&"a long wish ".repeat(20));
         assert!(long.chars().count() <= TITLE_CHARS && long.ends_with('…'), "{long}");
-        let given = Told { title: Some("Parser work"), first_prompt: Some("fix it"), last_answer: None };
+        let given = Told { title: Some("Parser work"), first_prompt: Some("fix it"), ..Told::default() };
         assert_eq!(title(&given, asked(&given).as_deref()), "Parser work");
+    }
+
+    #[test]
+    fn a_title_says_something() {
+        for (words, expected) in [
+            (
+                "can you take a look at this? The prompt should have been stopped here.",
+                "The prompt should have been stopped here.",
+            ),
+            (
+                "can you fix:\n1. Critical: three functions are there twice",
+                "Fix: Critical: three functions are there twice",
+            ),
+            (
+                "when running:\n❯ tool enable\nI'd like us to show more of what is set up.",
+                "When running: I'd like us to show more of what is set up.",
+            ),
+            (
+                "I got this feedback on this branch, can you check:\nThe default case is there twice.",
+                "The default case is there twice.",
+            ),
+            ("• running the tool 2.13\n• by using it you agree\nadd it to the release", "Add it to the release"),
+            ("Did you push?", "Did you push?"),
+            ("fix: 1.\nTwo functions are there twice", "Fix: Two functions are there twice"),
+            (
+                "when running:\n✓ Enabled (by hand)\nthe tool should show more of it",
+                "When running: the tool should show more of it",
+            ),
+        ] {
+            let told =
+                Told { wanted: Some(words), last_answer: Some("The parser reads tokens now."), ..Told::default() };
+            assert_eq!(title(&told, None), expected, "{words}");
+        }
+        // What nobody could tell is what the agent says of it.
+        for nothing in ["yes and yes", "9", "continue", "Merged"] {
+            let answer = Some("Done. All three parsers read tokens now.");
+            let told = Told { first_prompt: Some(nothing), last_answer: answer, ..Told::default() };
+            assert_eq!(title(&told, Some(nothing)), "All three parsers read tokens now.", "{nothing}");
+            let given = Told { title: Some(nothing), wanted: Some("sort the apples"), ..Told::default() };
+            assert_eq!(title(&given, None), "Sort the apples", "{nothing}");
+        }
     }
 
     #[test]
@@ -310,7 +419,7 @@ mod tests {
         let told = Told {
             first_prompt: Some("fix the parser"),
             last_answer: Some("It should work now. Try it."),
-            title: None,
+            ..Told::default()
         };
         assert_eq!(
             Summary::of(&told, &facts, &offline(&facts)).paragraph,

@@ -7,6 +7,7 @@ use super::acts::{self, Deed};
 use super::fingerprint::{ACTS_KEPT, Act, FileChange, Fingerprint, LineChange, Subject, What};
 use super::lines::{Line, hashes};
 use super::repository::{FileKey, repository, tree_key, within};
+use crate::facts::edits::is_source;
 use crate::sessions::{Change, EventId, Timestamp};
 use crate::shell;
 use crate::text::{Body, Text};
@@ -118,9 +119,10 @@ impl Changes {
         }
     }
 
-    /// Takes in a new file and gives its number.
+    /// Takes in a new file and gives its number. Plans, notes and other prose are working material: to replace or delete
+    /// them is no rework, so that their lines do not count.
     pub(crate) fn file(&mut self, path: &str) -> u32 {
-        let key = self.key(path);
+        let key = self.key(path).filter(|_| is_source(path));
         self.files.push(File { key, created: false, touches: Vec::new() });
         self.files.len() as u32 - 1
     }

@@ -40,6 +40,14 @@ fn lines_are_kept_by_file_with_their_events() {
 }
 
 #[test]
+fn working_material_is_nothing_to_rework() {
+    for (file, lines) in [("plan.md", 0), ("notes/scratch.txt", 0), ("Cargo.lock", 0), ("src/plan.rs", 1)] {
+        let story = format!("e1 Edit  {file} -let old = 1; +let new = 2;\n e2 ok");
+        assert_eq!(left(&story, file).len(), 2 * lines, "{file}");
+    }
+}
+
+#[test]
 fn what_a_session_takes_back_itself_was_never_there() {
     let edit = "e1 Edit  a.rs -let old = 1; +let new = 2;\n e2 ok\n";
     let changed = lines(&[("let old = 1;", -1), ("let new = 2;", 1)]);

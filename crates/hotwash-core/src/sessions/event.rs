@@ -160,6 +160,10 @@ pub enum Kind<'a> {
     Compaction(Compaction),
     /// The model's service failed.
     ApiError(ApiError<'a>),
+    /// The client says how it stands with a goal that was set (`/goal`).
+    GoalCheck(GoalCheck<'a>),
+    /// The run has used up the turns that it was allowed.
+    TurnLimit,
     /// A name for the transcript.
     Title {
         /// The name.
@@ -203,6 +207,21 @@ pub struct Prompt<'a> {
     pub images: u32,
 }
 
+/// What the client says of a goal. It asks a model before each stop.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GoalCheck<'a> {
+    /// The goal was only set, or taken up again: nothing was checked.
+    pub set: bool,
+    /// The goal is reached.
+    pub met: bool,
+    /// The client gave it up.
+    pub given_up: bool,
+    /// What must be true.
+    pub condition: Text<'a>,
+    /// Why the check says so.
+    pub reason: Text<'a>,
+}
+
 /// The road a prompt took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptVia {
@@ -212,6 +231,8 @@ pub enum PromptVia {
     WithResult,
     /// Typed while the agent worked, delivered as an attachment.
     Queued,
+    /// The condition of a `/goal`: what is wanted and what it is measured by.
+    Goal,
 }
 
 /// Where a slash command was recorded.

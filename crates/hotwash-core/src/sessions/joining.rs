@@ -1,10 +1,11 @@
 //! Which pieces of a working directory belong together.
 //!
 //! People wipe the context or commit in the middle of a task. A piece rejoins what came before when it starts within ten
-//! minutes of its end and at least half of the files it touches were touched there. This is one pass over the pieces in
+//! minutes of its end and at least half of the files it touches were touched there. Runs without a person join nothing, and
+//! where the context was wiped, the new prompt must share a word with what was said before or point back to it. This is one pass over the pieces in
 //! order of time, so that the result depends on the pieces alone, not on the order in which they became known.
 
-use super::{Piece, Timestamp};
+use super::{Opening, Piece, Timestamp};
 use crate::facts::calls::KeySet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -77,6 +78,10 @@ struct Open {
     run: Run,
     /// The files that its pieces touch.
     touched: KeySet<u64>,
+    /// The words of its prompts and files.
+    spoken: KeySet<u64>,
+    /// A run without a person is among them.
+    headless: bool,
     ends: Option<Timestamp>,
 }
 
@@ -84,6 +89,8 @@ impl Open {
     fn take(&mut self, at: usize, piece: &Piece) {
         self.run.pieces.push(at);
         self.touched.extend(&piece.touched);
+        self.spoken.extend(&piece.about.spoken);
+        self.headless |= piece.about.headless;
         self.ends = self.ends.max(piece.ends);
     }
 
@@ -91,6 +98,19 @@ impl Open {
     fn join(&self, piece: &Piece) -> Option<Join> {
         let gap_ms = piece.starts?.0 - self.ends?.0;
         if !piece.opened.may_rejoin() || !(0..=GAP_MS).contains(&gap_ms) {
+            return None;
+        }
+        // What was cut in the middle of a transcript goes on in the same context.
+        let goes_on = matches!(piece.opened, Opening::Commit { .. });
+        // Runs without a person are independent of each other, whatever files they have in common.
+        if !goes_on && (piece.about.headless || self.headless) {
+            return None;
+        }
+        // Where the context was wiped, a prompt that shares no word with what was said before is about something else.
+        let asked = &piece.about.asked;
+        let elsewhere =
+            !asked.is_empty() && !self.spoken.is_empty() && asked.iter().all(|word| !self.spoken.contains(word));
+        if !goes_on && elsewhere {
             return None;
         }
         let files = piece.touched.len();

@@ -1,7 +1,7 @@
 //! The two conditions of a merge at their edges, and that the order of arrival does not matter.
 
 use super::*;
-use crate::sessions::{EventId, Key, Opening};
+use crate::sessions::{About, EventId, Key, Opening};
 use proptest::prelude::*;
 
 fn piece(starts: i64, ends: i64, touched: &[u64]) -> Piece {
@@ -14,6 +14,7 @@ fn piece(starts: i64, ends: i64, touched: &[u64]) -> Piece {
         folder: 0,
         lines: Vec::new(),
         reaction: None,
+        about: About::default(),
     }
 }
 
@@ -68,6 +69,41 @@ fn topic_cuts_stay_cut_and_all_others_can_rejoin() {
     ] {
         let second = Piece { opened, ..piece(20, 30, &[1]) };
         assert_eq!(joined(&[piece(0, 10, &[1]), second]).len() == 1, together, "{opened}");
+    }
+}
+
+#[test]
+fn runs_without_a_person_join_nothing() {
+    let event = EventId(1);
+    let headless = || About { headless: true, ..About::default() };
+    for (opened, first, second, together) in [
+        (Opening::Transcript, headless(), headless(), false),
+        (Opening::Transcript, headless(), About::default(), false),
+        (Opening::Transcript, About::default(), headless(), false),
+        (Opening::Transcript, About::default(), About::default(), true),
+        (Opening::Clear { event }, headless(), headless(), false),
+        // One transcript, cut by a commit.
+        (Opening::Commit { event }, headless(), headless(), true),
+    ] {
+        let first = Piece { about: first, ..piece(0, 10, &[1]) };
+        let second = Piece { opened, about: second, ..piece(20, 30, &[1]) };
+        assert_eq!(joined(&[first, second]).len() == 1, together, "{opened}");
+    }
+}
+
+#[test]
+fn where_the_context_was_wiped_the_prompt_must_not_speak_of_something_else() {
+    let event = EventId(1);
+    for (opened, asked, together) in [
+        (Opening::Clear { event }, vec![7, 8], false),
+        (Opening::Transcript, vec![7, 8], false),
+        (Opening::Clear { event }, vec![2, 8], true),
+        (Opening::Clear { event }, vec![], true),
+        (Opening::Commit { event }, vec![7, 8], true),
+    ] {
+        let first = Piece { about: About { spoken: vec![1, 2, 3], ..About::default() }, ..piece(0, 10, &[1]) };
+        let second = Piece { opened, about: About { asked, ..About::default() }, ..piece(20, 30, &[1]) };
+        assert_eq!(joined(&[first, second]).len() == 1, together, "{opened}");
     }
 }
 

@@ -9,10 +9,10 @@ pub mod time;
 pub mod topic;
 
 pub use event::{
-    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Events, Input, Key, Kind, Message, Origin, Outcome,
-    Prompt, PromptVia, Tool, Usage, command_line,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Events, GoalCheck, Input, Key, Kind, Message,
+    Origin, Outcome, Prompt, PromptVia, Tool, Usage, command_line,
 };
 pub use joining::Join;
-pub use pieces::{Opening, Part, Piece, Pieces};
+pub use pieces::{About, Opening, Part, Piece, Pieces};
 pub use session::{Session, SessionId, SessionKind};
 pub use time::Timestamp;

@@ -10,7 +10,7 @@
 //! ([`TopicJudge::known`]) decides at once.
 
 use super::joining::{GAP_MS, is_enough};
-use super::topic::{Known, Question, TopicJudge, Vocabulary};
+use super::topic::{self, Known, Question, TopicJudge, Vocabulary};
 use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp};
 use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
 use crate::facts::{Identity, Ledger, text_hash};
@@ -120,6 +120,20 @@ pub struct Piece {
     pub lines: Vec<(u32, u32)>,
     /// How its first prompt takes what came before; see the fact `opening_reaction`.
     pub reaction: Option<String>,
+    /// What else decides whether it is joined.
+    #[serde(skip)]
+    pub about: About,
+}
+
+/// What a piece is about, as far as it decides whether the piece is joined to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The run had no person in front of it.
+    pub headless: bool,
+    /// Words of its first prompt, hashed; none where they tell nothing.
+    pub asked: Vec<u64>,
+    /// Words of its prompts and of the names of its files, hashed and sorted.
+    pub spoken: Vec<u64>,
 }
 
 impl Piece {
@@ -141,6 +155,9 @@ pub struct Part {
     changed: Vec<String>,
     folders: Vec<u64>,
     vocabulary: Vocabulary,
+    /// The words of the first prompt, and all words, once the piece has ended.
+    asked: Option<Vec<u64>>,
+    spoken: Vec<u64>,
     /// Somebody prompted, or the agent answered.
     lived: bool,
     /// The facts so far of this piece and of those that it will probably be joined to. If it is joined to others, the
@@ -190,6 +207,11 @@ impl Part {
             touched,
             lines: self.lines.clone(),
             reaction: self.ledger.opening_reaction(),
+            about: About {
+                headless: self.ledger.is_headless(),
+                asked: self.asked.clone().unwrap_or_default(),
+                spoken: if self.spoken.is_empty() { self.vocabulary.spoken() } else { self.spoken.clone() },
+            },
         }
     }
 
@@ -228,8 +250,15 @@ impl Part {
         if let Step::Ended { call: Some(call), status: Status::Ok, .. } = step {
             self.touched(call);
         }
-        if let Kind::Prompt(prompt) = &event.kind {
-            self.vocabulary.learn(prompt.words);
+        match &event.kind {
+            Kind::Prompt(prompt) => {
+                self.asked.get_or_insert_with(|| topic::asked(prompt.words));
+                self.vocabulary.learn(prompt.words);
+            }
+            Kind::PlanApproval(_) => {
+                self.asked.get_or_insert_default();
+            }
+            _ => {}
         }
         self.ledger.step(event, step);
         if let Some(joint) = &mut self.joint {
@@ -239,6 +268,7 @@ impl Part {
 
     /// Says that nothing more will come. What is only asked of the piece under way need not be kept.
     fn end(&mut self) {
+        self.spoken = self.vocabulary.spoken();
         (self.changed, self.folders, self.vocabulary) = Default::default();
         self.stands();
     }
@@ -419,7 +449,8 @@ impl Cutter<'_> {
                 *self.turn = Turn::default();
             }
             Kind::Prompt(prompt) => {
-                let steers = prompt.via != PromptVia::Typed || !self.turn.open.is_empty();
+                let typed = matches!(prompt.via, PromptVia::Typed | PromptVia::Goal);
+                let steers = !typed || !self.turn.open.is_empty();
                 self.turn.open.clear();
                 if !steers {
                     self.turn_opens(event, Some(prompt.words), topic);

@@ -39,6 +39,33 @@ impl Vocabulary {
     }
 }
 
+/// So many words of a session are remembered.
+const MOST_SPOKEN: usize = 300;
+/// And so many of a prompt.
+const MOST_ASKED: usize = 60;
+/// A prompt with fewer words that say something may be about anything.
+const FEWEST_ASKED: usize = 2;
+
+impl Vocabulary {
+    /// Its words, in order.
+    pub(super) fn spoken(&self) -> Vec<u64> {
+        few(&self.0, MOST_SPOKEN)
+    }
+}
+
+/// The words of a prompt that say what it is about; none where it points back or says too little.
+pub(super) fn asked(prompt: &str) -> Vec<u64> {
+    let asked = if points_back(prompt) { Vec::new() } else { few(&stems(prompt), MOST_ASKED) };
+    if asked.len() < FEWEST_ASKED { Vec::new() } else { asked }
+}
+
+fn few(words: &KeySet<u64>, most: usize) -> Vec<u64> {
+    let mut words: Vec<u64> = words.iter().copied().collect();
+    words.sort_unstable();
+    words.truncate(most);
+    words
+}
+
 /// What is asked: is the next prompt about something else?
 pub struct Question<'a> {
     /// Words of the prompts so far and of the names of files touched.

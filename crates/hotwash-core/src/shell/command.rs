@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::classify::{file_operation, git_commit, loads_skill, may_act, mutates_files, reads_only};
+use super::course::Course;
 use super::runs::{Run, runs};
 use super::split::segments;
 
@@ -23,6 +24,8 @@ pub struct Command {
     pub read_only: bool,
     /// It may do something to commits or to whole files.
     pub(crate) may_act: bool,
+    /// What it means for the course of the session.
+    pub course: Course,
     /// The test, build and linter runs in it, in order.
     pub runs: Vec<Run>,
 }
@@ -41,6 +44,7 @@ impl Command {
             mutates_files: mutates_files(&segments),
             read_only: reads_only(&segments),
             may_act: may_act(text),
+            course: Course::of(&segments),
             runs: all,
         }
     }

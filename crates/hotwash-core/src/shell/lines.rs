@@ -110,27 +110,32 @@ const TESTS: Phrases = Phrases {
 const BUILDS: Phrases = Phrases {
     fails_at_start: &[
         "error:", "error TS", "error CS", "BUILD FAIL", "Build FAILED", "ERROR in ", "** BUILD FAILED", "Type error: ",
-        "Failed to compile", "ERROR: failed to", "== Compilation error", "ninja: build stopped",
+        "Failed to compile", "ERROR: failed to", "== Compilation error", "ninja: build stopped", "error during build:",
+        "Build error occurred", "> Build failed", "x Build failed", "✗ Build failed", "Error: ", "│ Error: ",
+        "ERROR: process ",
     ],
-    fails_inside: &[": error TS", ": error CS", ": fatal error:"],
+    fails_inside: &[
+        ": error TS", ": error CS", ": fatal error:", "completed with 'failure'", "completed with 'cancelled'",
+    ],
     passes_at_start: &[
         "Finished `", "Finished dev", "Finished release", "Finished test", "BUILD SUCCESS", "Build succeeded",
         "** BUILD SUCCEEDED", "Successfully built", "Build complete!", "✓ built in", "✓ Compiled successfully",
-        "Compiled successfully", "webpack compiled",
+        "Compiled successfully", "webpack compiled", "No changes. Your infrastructure", "Plan: ", "Complete!",
+        "All checks were successful",
     ],
-    passes_inside: &["compiled successfully"],
+    passes_inside: &["compiled successfully", "[build] Complete!", "completed with 'success'"],
 };
 
 #[rustfmt::skip]
 const LINTS: Phrases = Phrases {
     fails_at_start: &[
         "error:", "error TS", "Diff in ", "would reformat ", "Would reformat", "Code style issues found", "vet: ",
-        "The command is terminated due to an error", "done (warnings were emitted)",
+        "The command is terminated due to an error", "done (warnings were emitted)", "Error: ", "│ Error: ",
     ],
     fails_inside: &[": error TS", ": error: ", "  error  ", " would be reformatted", " mods/funs, found "],
     passes_at_start: &[
         "All checks passed", "Finished `", "Finished dev", "No issues found", "All matched files use Prettier",
-        "All done!", "done (passed successfully)", "No problems found",
+        "All done!", "done (passed successfully)", "No problems found", "Success! The configuration is valid",
     ],
     passes_inside: &[
         "no offenses detected", "No ESLint warnings or errors", "No fixes applied", "already formatted",
@@ -140,6 +145,16 @@ const LINTS: Phrases = Phrases {
 /// What a line says about tests.
 pub(super) fn of_tests(line: &str, tap: &mut Tap) -> Says {
     if broken(line) || tap.read(line) == Says::Failed {
+        return Says::Failed;
+    }
+    if let Some(says) = turbo(line) {
+        return says;
+    }
+    // Flutter puts the time and its counts in front.
+    if line.ends_with(": All tests passed!") {
+        return Says::Passed;
+    }
+    if line.ends_with(": Some tests failed.") {
         return Says::Failed;
     }
     match (line, TESTS.say(line)) {
@@ -165,6 +180,9 @@ pub(super) fn of_build(line: &str) -> Says {
     if broken(line) || has_position(line) {
         return Says::Failed;
     }
+    if let Some(says) = turbo(line) {
+        return says;
+    }
     if let Some(found) = line.strip_prefix("Found ")
         && found.contains(" error")
     {
@@ -186,6 +204,9 @@ pub(super) fn of_lint(line: &str) -> Says {
     if broken(line) || has_position(line) || shellcheck {
         return Says::Failed;
     }
+    if let Some(says) = turbo(line) {
+        return says;
+    }
     let mut says = LINTS.say(line);
     if says == Says::Failed {
         return says;
@@ -202,6 +223,14 @@ pub(super) fn of_lint(line: &str) -> Says {
 /// What linters count.
 const PROBLEMS: [&str; 5] = ["error", "issue", "problem", "offense", "diagnostic"];
 
+/// Turbo's `Tasks:    2 successful, 3 total`.
+fn turbo(line: &str) -> Option<Says> {
+    let mut counts =
+        counts(line.strip_prefix("Tasks:")?).filter(|(_, word, _)| matches!(*word, "successful" | "total"));
+    let ((successful, ..), (total, ..)) = (counts.next()?, counts.next()?);
+    Some(if successful == total { Says::Passed } else { Says::Failed })
+}
+
 /// The run itself broke: it did not compile, or the task runner says that it failed.
 fn broken(line: &str) -> bool {
     begins(line, BREAKING) || line.ends_with(" failed]") || (line.starts_with("make[") && line.contains("]: ***"))
@@ -211,10 +240,17 @@ fn broken(line: &str) -> bool {
 const BREAKING: &[&str] = &[
     "error: could not compile", "error[E", "error: test failed", "error: Recipe ", "npm ERR!", "npm error ",
     "make: ***", "error Command failed", "ERROR task failed", "task: Failed to run", "ELIFECYCLE",
+    "error: script \"", "ERROR  run failed: command",
 ];
 
 /// `3 failed, 5 passed`, `2 passing`, `4 tests, 0 failures`, `Failures: 1, Errors: 0`, `# fail 0`.
 fn counted(line: &str) -> Says {
+    // Bun counts what broke outside of tests on a line of its own.
+    if let Some((errors, "error" | "errors")) = line.split_once(' ').map(|(count, word)| (count, word.trim()))
+        && errors.parse().is_ok_and(|errors: u64| errors > 0)
+    {
+        return Says::Failed;
+    }
     let (mut ran, mut none_failed, mut passed) = (false, false, false);
     for (count, word, ends) in counts(line) {
         match word {

@@ -11,6 +11,7 @@
 mod classify;
 mod command;
 mod commits;
+mod course;
 mod lines;
 mod programs;
 mod result;
@@ -25,6 +26,7 @@ pub(crate) use classify::shown_commit;
 pub use classify::{commit_confirmed, read_only};
 pub use command::Command;
 pub use commits::{Commit, commit};
+pub use course::Course;
 pub use result::{Exit, RunResult, run_result};
 pub use runs::{Run, RunKind};
 pub use segment::{Operator, Segment};

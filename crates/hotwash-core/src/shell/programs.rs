@@ -42,6 +42,8 @@ pub(super) const RULES: &[Rule] = &[
     ("cargo", "c", &[], Build, "cargo check"),
     ("cargo", "doc", &[], Build, "cargo doc"),
     ("cargo", "clippy", &[], Lint, "cargo clippy"),
+    ("cargo", "hack", &[], Build, "cargo check"),
+    ("cargo", "audit", &[], Lint, "cargo deny"),
     ("cargo", "fmt", &["--check"], Lint, "cargo fmt"),
     ("cargo", "deny", &[], Lint, "cargo deny"),
     ("rustfmt", "", &["--check"], Lint, "cargo fmt"),
@@ -196,8 +198,10 @@ pub(super) const RULES: &[Rule] = &[
     ("clang-format", "", &["--dry-run", "-n"], Lint, "clang-format"),
     ("luacheck", "", &[], Lint, "luacheck"),
     ("terraform", "validate", &[], Lint, "terraform"),
+    ("terraform", "plan", &[], Build, "terraform"),
     ("terraform", "fmt", &["-check"], Lint, "terraform"),
     ("tofu", "validate", &[], Lint, "terraform"),
+    ("tofu", "plan", &[], Build, "terraform"),
     ("buf", "lint", &[], Lint, "buf"),
 ];
 

@@ -43,8 +43,22 @@ pub fn run_result(run: Run, output: &str, exit: Exit) -> RunResult {
             RunResult::Pass | RunResult::Unknown => RunResult::Pass,
         },
         (true, Exit::Ok) if run.silent && output.trim().is_empty() => RunResult::Pass,
-        (true, _) | (false, Exit::Unknown) => read(run.kind, output),
+        (true, _) | (false, Exit::Unknown) => read_any(run, output),
     }
+}
+
+/// What an output says. What a project named may print what any tool prints.
+fn read_any(run: Run, output: &str) -> RunResult {
+    let said = read(run.kind, output);
+    if said != RunResult::Unknown || !run.named {
+        return said;
+    }
+    let others = [RunKind::Test, RunKind::Build, RunKind::Lint].into_iter().filter(|kind| *kind != run.kind);
+    others.map(|kind| read(kind, output)).fold(RunResult::Unknown, |so_far, said| match (so_far, said) {
+        (RunResult::Fail, _) | (_, RunResult::Fail) => RunResult::Fail,
+        (RunResult::Pass, _) | (_, RunResult::Pass) => RunResult::Pass,
+        _ => RunResult::Unknown,
+    })
 }
 
 fn read(kind: RunKind, output: &str) -> RunResult {

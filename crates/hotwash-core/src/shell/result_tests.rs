@@ -183,6 +183,44 @@ fn lets_an_exit_code_of_its_own_decide() {
     }
 }
 
+/// What is said of the runs in a command, the worst of them, as facts have it.
+fn said_of(command: &str, output: &str, exit: Exit) -> Option<RunResult> {
+    let runs = super::super::Command::read(command).runs;
+    let results = runs.iter().map(|run| run_result(*run, output, exit));
+    results.reduce(|one, other| match (one, other) {
+        (RunResult::Fail, _) | (_, RunResult::Fail) => RunResult::Fail,
+        (RunResult::Unknown, _) | (_, RunResult::Unknown) => RunResult::Unknown,
+        _ => RunResult::Pass,
+    })
+}
+
+#[test]
+fn reads_each_run_of_the_list_right() {
+    let cases: Vec<&str> = include_str!("real_runs.txt").split("\n== ").skip(1).collect();
+    assert!(cases.len() >= 60, "{}", cases.len());
+    let mut wrong = Vec::new();
+    for case in cases {
+        let (head, output) = case.split_once('\n').unwrap_or((case, ""));
+        let mut words = head.splitn(3, ' ');
+        let (expected, exit, command) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+        let exit = match exit {
+            "ok" => Exit::Ok,
+            "failed" => Exit::Failed,
+            _ => Exit::Unknown,
+        };
+        let said = said_of(command, output.trim_end(), exit);
+        let name = said.map_or("no run", |said| match said {
+            RunResult::Pass => "pass",
+            RunResult::Fail => "fail",
+            RunResult::Unknown => "unknown",
+        });
+        if name != expected {
+            wrong.push(format!("{command}: {name}, not {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 proptest! {
     #[test]
     fn any_output_is_taken(output in any::<String>()) {

@@ -43,11 +43,23 @@ pub(super) fn recognise(words: Words<'_, '_>, mut found: impl FnMut(RunKind, &'s
         "npm" | "pnpm" | "yarn" | "bun" => {
             if let Some((kind, runner)) = script(name, arguments) {
                 found(kind, runner);
+            } else if let Some((inner, rest)) = subcommand(name, arguments)
+                && let Some((runner, value_flags)) = task_runner(inner)
+            {
+                // `pnpm turbo run build`: a task runner of the project.
+                tasks(inner, runner, rest, value_flags, found);
             }
         }
         _ if by_script_name => {
             if let Some(kind) = task_kind(name) {
                 found(kind, "project script");
+            }
+        }
+        "gh" => {
+            // What a pipeline checks elsewhere.
+            let words: Vec<&str> = arguments.iter().map(AsRef::as_ref).take(2).collect();
+            if matches!(words[..], ["run", "watch"] | ["pr", "checks"]) {
+                found(Build, "gh");
             }
         }
         "mvn" | "mvnw" => maven(arguments, found),
@@ -60,7 +72,7 @@ pub(super) fn recognise(words: Words<'_, '_>, mut found: impl FnMut(RunKind, &'s
                 Some("test" | "tests" | "run-tests" | "run_tests" | "runtests") => {
                     found(Test, "test script");
                 }
-                Some("lint") => found(Lint, "lint script"),
+                Some("lint" | "check" | "verify") => found(Lint, "lint script"),
                 Some("build") => found(Build, "build script"),
                 _ => {}
             }

@@ -26,6 +26,8 @@ pub struct Run {
     pub kind: RunKind,
     /// Whether the tool prints nothing when all is well.
     pub silent: bool,
+    /// Whether a name that a project chose says what it checks, so that it may print anything: `npm run verify`, `make ci`.
+    pub named: bool,
     /// Whether the tool's exit code is lost before the end of the command: `| tail`, `; echo done`, `|| true`.
     pub masked: bool,
 }
@@ -33,8 +35,28 @@ pub struct Run {
 impl Run {
     /// A run of a tool by the name people use: `cargo test`, `pytest`, `make`.
     pub(super) fn new(kind: RunKind, runner: &str, masked: bool) -> Run {
-        Run { kind, silent: silent_on_success(runner), masked }
+        Run { kind, silent: silent_on_success(runner), named: is_named(runner), masked }
     }
+}
+
+/// Task runners, and scripts of a project.
+fn is_named(runner: &str) -> bool {
+    runner.ends_with(" script")
+        || matches!(
+            runner,
+            "make"
+                | "ninja"
+                | "just"
+                | "task"
+                | "mise"
+                | "rake"
+                | "invoke"
+                | "turbo"
+                | "nx"
+                | "lerna"
+                | "ant"
+                | "composer"
+        )
 }
 
 /// Tools that print nothing when all is well.

@@ -88,7 +88,8 @@ pub(super) fn task_kind(name: &str) -> Option<RunKind> {
             Some(Test)
         }
         "lint" | "linter" | "linters" | "eslint" | "typecheck" | "typechecking" | "tsc" | "clippy" | "ruff"
-        | "mypy" | "vet" | "check" => Some(Lint),
+        | "mypy" | "vet" | "check" | "checks" | "verify" | "validate" => Some(Lint),
+        "ci" => Some(Test),
         "fmt" | "format" | "prettier" | "types" | "type" if checks => Some(Lint),
         "build" | "compile" | "bundle" => Some(Build),
         _ => None,

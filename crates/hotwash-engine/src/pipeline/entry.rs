@@ -141,7 +141,7 @@ pub(super) fn graded(
     setup: &Setup<'_>,
 ) -> Graded {
     let Finished { mut facts, answer } = finished;
-    let Words { title, first_prompt, task } = ledger.words().clone();
+    let Words { title, first_prompt, wanted, task } = ledger.words().clone();
     let identity = ledger.identity();
     let own = Arc::make_mut(&mut facts);
     own.signals.followed_by = next.and_then(|next| next.reaction.clone());
@@ -150,9 +150,12 @@ pub(super) fn graded(
         own.ending.ended_on_open_calls = Cited::default();
         own.ending.ended_without_answer = Cited::default();
     }
-    let outcome = outcomes::offline(&facts);
+    // The outcome repeats what the client said of a goal, which is redacted before.
+    let facts = redact_facts(facts, setup.rules);
+    let outcome = outcomes::offline(facts.get());
     let asked = first_prompt.or(task);
-    let (title, summary) = told(title.as_deref(), asked.as_deref(), answer.as_deref(), &facts, &outcome, setup.rules);
+    let raw = [title, asked, wanted, answer];
+    let (title, summary) = told(raw.each_ref().map(Option::as_deref), facts.get(), &outcome, setup.rules);
     let session = Session {
         id: SessionId::of(first.first),
         kind,
@@ -164,10 +167,9 @@ pub(super) fn graded(
         from: identity.from,
         to: identity.to,
         open: next.is_none(),
-        facts: redact_facts(facts, setup.rules),
+        facts,
         progress: ledger.subagents(setup.prices),
     };
-    // Redaction changes no fact that the outcome goes by.
     let grade = offline::Judge::new(setup.rubric).grade(session.facts.get(), &outcome);
     let print = match kind {
         SessionKind::Main => ledger.fingerprint(),
@@ -177,21 +179,20 @@ pub(super) fn graded(
     Graded { session, grade, outcome, print, parts }
 }
 
-/// The title and the paragraph that tell a session, given its raw words: redacted, and redacted once more where they are
-/// other words then.
+/// The title and the paragraph that tell a session, given its raw words (its name, what was asked for at first, the first
+/// words that say what is wanted, the answer): redacted, and redacted once more where they are other words then.
 fn told(
-    title: Option<&str>,
-    asked: Option<&str>,
-    answer: Option<&str>,
+    raw: [Option<&str>; 4],
     facts: &Facts,
     outcome: &Outcome,
     rules: &Rules,
 ) -> (Redacted<String>, Redacted<String>) {
     let redacted = |words| redact_text(words, rules);
-    let (given, asked, answer) = (title.map(redacted), asked.map(redacted), answer.map(redacted));
+    let [given, asked, wanted, answer] = raw.map(|words| words.map(redacted));
     let told = Told {
         title: given.as_ref().map(Redacted::as_str),
         first_prompt: asked.as_ref().map(Redacted::as_str),
+        wanted: wanted.as_ref().map(Redacted::as_str),
         last_answer: answer.as_ref().map(Redacted::as_str),
     };
     let Summary { title, paragraph } = Summary::of(&told, facts, outcome);

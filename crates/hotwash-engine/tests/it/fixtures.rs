@@ -182,6 +182,18 @@ const FIXTURES: &[Case] = &[
         "prompt-with-tool-result.jsonl",
         "human_prompts=2 human_prompts_in_tool_result_lines=1 tool_calls=2 test_runs.pass=1",
     ),
+    (
+        "the condition of a goal is a prompt, and feedback on it is none",
+        "goal-met.jsonl",
+        "human_prompts=1 human_prompts_as_goals=1 slash_commands=/goal goal_met=1 goal_unmet=0 goal_tries=1 headless=true \
+         first_prompt=the_apples_are_sorted_by_weight",
+    ),
+    (
+        "a goal that the client gave up",
+        "goal-given-up.jsonl",
+        "human_prompts=1 goal_met=0 goal_unmet=1 goal_given_up=true ended_on_turn_limit=0",
+    ),
+    ("a goal that ran out of turns", "goal-turn-limit.jsonl", "goal_unmet=1 goal_given_up=0 ended_on_turn_limit=1"),
     ("a plan approval is the client's words", "plan-approval.jsonl", "plan_prompts=1 human_prompts=1 turns=2"),
     (
         "slash commands in their three forms",

@@ -140,8 +140,7 @@ fn stores_of_earlier_versions_are_brought_forward() {
         fs::copy(&kept, case.store_path()).unwrap();
         let rows = case.sessions();
         assert_eq!(rows.len(), 6, "{}", kept.display());
-        assert!(rows.iter().all(|row| row.grade.is_some() && row.outcome.is_some()));
-        assert_eq!(case.open().judged(&Query::default()).unwrap().len(), 4);
+        assert!(rows.iter().all(|row| row.grade.is_some()));
         let fork = rows.iter().find(|row| row.path.ends_with("fork/fork.jsonl")).unwrap();
         assert_eq!(fork.session.facts.get().tokens.assistant_messages, 2);
         assert_eq!(case.open().roles().unwrap().values().sum::<u64>(), 8);
@@ -149,7 +148,11 @@ fn stores_of_earlier_versions_are_brought_forward() {
 
         case.write("p/new.jsonl", crate::support::short("s1", "a").text());
         case.ingest();
-        assert_eq!(case.sessions().len(), 7);
+        // The judge may be another by now: what it says of sessions that were there before is told again.
+        let rows = case.sessions();
+        assert_eq!(rows.len(), 7);
+        assert!(rows.iter().all(|row| row.grade.is_some() && row.outcome.is_some()));
+        assert_eq!(case.open().judged(&Query::default()).unwrap().len(), 5);
         case.assert_sound();
     }
 }

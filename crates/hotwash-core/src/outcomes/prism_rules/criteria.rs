@@ -1,4 +1,4 @@
-use super::{Goal, JudgeStatus, Lack, edit, facts_of, goal, green, lack, outcome};
+use super::{Goal, JudgeStatus, Lack, edit, facts_of, goal, green, lack, outcome, red};
 use crate::outcomes::{Evidence, offline};
 
 fn decided(story: &str) -> bool {
@@ -71,6 +71,17 @@ fn bug_fix_is_complete_when_it_was_applied_and_verified() {
         !decided(&format!("{asked} e4 says  It should work now.\n e5 user  what else is open?")),
         "nothing was run"
     );
+}
+
+#[test]
+fn work_that_bypassed_its_checks_is_not_complete_by_a_word() {
+    let start = format!("e1 user  fix the parser\n {} {} {}", edit(2), red(4), edit(6));
+    let thanks = "e12 says  Done.\n e13 user  thanks, that works";
+    let forced = format!("{start} e8 Bash  git commit --no-verify -m x\n e9 ok\n");
+    let bypassed = outcome(&format!("{forced} {thanks}"));
+    assert_eq!((bypassed.goal, bypassed.lack), (Goal::Undecided, Some(Lack::Red)));
+    assert!(decided(&format!("{forced} {} {thanks}", green(10))));
+    assert!(decided(&format!("{start} e8 Bash  git commit -m x\n e9 ok\n {} {thanks}", green(10))));
 }
 
 #[test]

@@ -157,21 +157,50 @@ fn a_report_before_anything_was_done_is_a_task_too() {
 }
 
 #[test]
-fn a_complaint_is_resolved_by_acceptance_or_a_green_run_after_it() {
-    let start = format!("e1 user  implement the cache\n {} e4 user  still broken\n {}", edit(2), edit(5));
+fn a_complaint_is_resolved_by_acceptance_a_green_run_or_a_hand_over() {
+    let start = format!("e1 user  implement the cache\n {} e4 user  still broken\n e5 says  Hm.\n", edit(2));
     assert_eq!(facts_of(&start).signals.failure_signals.count(), 1);
-    for after in [green(7), "e7 user  thanks, that works".to_owned()] {
+    let handed_over = "e7 Bash  git push\n e8 ok".to_owned();
+    for after in [green(7), handed_over, "e7 user  thanks, that works".to_owned()] {
         assert!(facts_of(&format!("{start} {after}")).signals.failure_signals.is_empty(), "{after}");
     }
 }
 
 #[test]
-fn a_complaint_is_resolved_by_a_change_after_which_the_person_goes_on() {
-    let start = format!("e1 user  implement the cache\n {} e4 user  still broken\n {}", edit(2), edit(5));
-    let on = |words: &str| facts_of(&format!("{start} e7 user  {words}")).signals.failure_signals.count();
-    assert_eq!(on("now add a page for it"), 0);
-    assert_eq!(on("continue"), 1);
-    assert_eq!(on("it still crashes, fix it"), 1);
+fn a_complaint_that_a_change_answers_proves_nothing() {
+    let start = format!("e1 user  implement the cache\n {} e4 user  still broken\n", edit(2));
+    assert_eq!(goal(&format!("{start} e5 Read  a.rs\n e6 ok\n e7 says  I see.")), Goal::Failed);
+    let answered = format!("{start} {} e7 says  I changed it.\n", edit(5));
+    assert_eq!(goal(&answered), Goal::Undecided);
+    // A next complaint is one of its own.
+    assert_eq!(goal(&format!("{answered} e8 user  it still crashes, still broken\n e9 says  Hm.")), Goal::Failed);
+    assert_ne!(
+        goal(&format!("{answered} e8 user  now add a page for it\n {} e11 says  There.", edit(9))),
+        Goal::Failed
+    );
+}
+
+#[test]
+fn a_red_run_is_no_proof_once_the_work_was_handed_over() {
+    let start = format!("e1 user  implement the cache\n {} {}", edit(2), red(4));
+    let end = "e8 says  The cache is there.";
+    for call in ["git commit -m cache", "git push", "gh release create v1", "npm publish"] {
+        assert_eq!(goal(&format!("{start} e6 Bash  {call}\n e7 ok\n {end}")), Goal::Undecided, "{call}");
+        assert_eq!(goal(&format!("{start} e6 Bash  {call}\n e7 error rejected\n {end}")), Goal::Failed, "{call}");
+    }
+    assert_eq!(goal(&format!("{start} e6 Bash  git commit --no-verify -m cache\n e7 ok\n {end}")), Goal::Failed);
+}
+
+#[test]
+fn a_red_run_that_is_older_than_the_session_is_no_proof() {
+    let start = format!("e1 user  implement the cache\n {} {}", edit(2), red(4));
+    let run = |command: &str| {
+        let result = "error test result: FAILED. 1 passed; 2 failed";
+        goal(&format!("{start} e6 Bash  {command}\n e7 {result}\n e8 says  The cache is there."))
+    };
+    assert_eq!(run("git stash && cargo test; git stash pop"), Goal::Undecided);
+    assert_eq!(run("git checkout main && cargo test; git checkout -"), Goal::Undecided);
+    assert_eq!(run("git stash list; cargo test"), Goal::Failed);
 }
 
 #[test]

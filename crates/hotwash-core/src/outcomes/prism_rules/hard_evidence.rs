@@ -9,8 +9,47 @@ fn ended_on_an_api_error_or_a_limit_is_failed() {
 
 #[test]
 fn ended_on_a_pending_call_is_failed() {
-    let story = format!("e1 user  implement the cache\n {} e4 Bash  cargo build", edit(2));
-    assert_eq!((goal(&story), lack(&story)), (Goal::Failed, Some(Lack::BrokeOff)));
+    for call in ["Read  b.rs", "Edit  src/a.rs -a +b", "Bash  git status"] {
+        let story = format!("e1 user  implement the cache\n {} e4 {call}", edit(2));
+        assert_eq!((goal(&story), lack(&story)), (Goal::Failed, Some(Lack::BrokeOff)), "{call}");
+    }
+}
+
+#[test]
+fn ended_on_a_pending_subagent_or_a_long_run_is_not() {
+    for call in ["Task  look for it", "Bash  cargo build", "Bash  python train.py", "Bash  npm run dev", "Tool  browse"]
+    {
+        let story = format!("e1 user  implement the cache\n {} e4 {call}", edit(2));
+        assert_eq!(goal(&story), Goal::Undecided, "{call}");
+        let beside = format!("{story}\n e5 &Read b.rs");
+        assert_eq!(goal(&beside), Goal::Failed, "{call} beside a read");
+    }
+}
+
+#[test]
+fn what_breaks_off_after_the_work_was_handed_over_is_something_else() {
+    let start = format!("e1 user  implement the cache\n {}", edit(2));
+    for end in ["e6 overloaded", "e6 Read  b.rs", "e6 Bash  git log\n e7 ok"] {
+        let handed_over = format!("{start} e4 Bash  git commit -m cache && git push\n e5 ok\n {end}");
+        assert_eq!(goal(&handed_over), Goal::Undecided, "{end}");
+        // Not what somebody asked for afterwards.
+        let asked_on = format!("{start} e4 Bash  git push\n e5 ok\n e6 user  implement the log\n e7 overloaded");
+        assert_eq!(goal(&asked_on), Goal::Failed, "{end}");
+        let forced = format!("{start} e4 Bash  git commit --no-verify -m cache\n e5 ok\n {end}");
+        assert_eq!(goal(&forced), Goal::Failed, "{end}");
+    }
+}
+
+#[test]
+fn nothing_changed_is_no_failure_where_an_answer_was_wanted() {
+    let run = |asks: &str, says: &str| {
+        goal(&format!("e1 headless\n e2 user  {asks}\n e3 Read  a.rs\n e4 ok\n e5 says  {says}"))
+    };
+    assert_eq!(run("Fix the summary of these notes. Reply with one sentence.", "They met."), Goal::Undecided);
+    assert_eq!(run("Create a title for this session.", r#"{"title": "Mend the parser"}"#), Goal::Undecided);
+    assert_eq!(run("Create a title for this session.", "```json [{\"title\": \"x\"}] ```"), Goal::Undecided);
+    // A change was asked for, and prose came.
+    assert_eq!(run("Fix the parser.", "The parser reads tokens."), Goal::Failed);
 }
 
 #[test]

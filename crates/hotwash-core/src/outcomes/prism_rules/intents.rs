@@ -140,6 +140,55 @@ fn what_was_done_breaks_the_tie_between_small_and_big() {
 }
 
 #[test]
+fn what_is_removed_reworded_or_prose_is_no_feature() {
+    let line = " -gone";
+    for (edit, expected) in [
+        (format!("src/a.rs{}", line.repeat(30)), Intent::SmallChange),
+        (format!("src/a.rs{}", line.repeat(150)), Intent::Refactor),
+        (format!("src/a.rs{}{}", line.repeat(30), " +come".repeat(30)), Intent::SmallChange),
+        (format!("README.md{}", " +come".repeat(60)), Intent::SmallChange),
+        (format!("src/a.rs{}", " +come".repeat(60)), Intent::Feature),
+    ] {
+        assert_eq!(intent(&format!("e1 user  remove the old flag\n e2 Edit  {edit}\n e3 ok")), expected, "{edit}");
+    }
+    let created = "e1 user  create an owners file\n e2 Write  .github/CODEOWNERS +me\n e3 created";
+    assert_eq!(intent(created), Intent::SmallChange);
+}
+
+#[test]
+fn running_releasing_and_watching_things_is_no_feature() {
+    for (words, expected) in [
+        ("rebase onto main", Intent::SmallChange),
+        ("cut a release", Intent::SmallChange),
+        ("start the server in background", Intent::SmallChange),
+        ("watch the pipeline", Intent::Investigation),
+        ("run the nightly job", Intent::Investigation),
+        // Not where something is asked for beside it.
+        ("run the tests and fix what fails", Intent::BugFix),
+        ("implement a release notes page", Intent::Feature),
+    ] {
+        assert_eq!(intent(&format!("e1 user  {words}")), expected, "{words}");
+    }
+}
+
+#[test]
+fn what_comes_up_on_the_way_belongs_to_the_goal() {
+    let big = format!("e9 Edit  src/a.rs{}\n e10 ok", " +another line".repeat(80));
+    let later = "e3 user  change it here, too\n e4 user  and make it shorter\n e5 user  update the other one";
+    assert_eq!(intent(&format!("e1 user  fix the crash\n {later}\n {big}")), Intent::BugFix);
+    assert_eq!(intent(&format!("e1 user  review my branch\n {later}\n {big}")), Intent::BugFix);
+    assert_eq!(intent(&format!("e1 user  fix the duplicate code in the store\n {big}")), Intent::Refactor);
+    assert_eq!(intent(&format!("e1 user  still broken\n {big}")), Intent::BugFix);
+}
+
+#[test]
+fn a_headless_run_that_was_asked_for_an_answer_is_no_work() {
+    let run = |words: &str| intent(&format!("e1 headless\n e2 user  {words}\n e3 says  Here."));
+    assert_eq!(run("Create a title for these notes. Reply with one line."), Intent::Question);
+    assert_eq!(run("Create a page for these notes."), Intent::Feature);
+}
+
+#[test]
 fn work_that_follows_a_question_is_the_goal() {
     let story =
         format!("e1 user  how does login work?\n e2 says  So.\n e3 user  ok, fix the crash there\n {}", edit(4));

@@ -3,6 +3,7 @@
 mod booleans;
 mod criteria;
 mod failure_signals;
+mod goals;
 mod hard_evidence;
 mod intents;
 mod score;

@@ -6,6 +6,7 @@ use super::words::{choose, count_behind, number, push_number};
 use super::{level, note, nothing_to_go_by};
 use crate::facts::Facts;
 use crate::rubric::{Dimension, Offline};
+use crate::sessions::EventId;
 use std::borrow::Cow;
 
 const POOR: usize = 0;
@@ -28,8 +29,8 @@ pub(super) fn read(facts: &Facts, offline: &Offline, dimension: &Dimension) -> R
         let clean = note("tool_errors", seen, &[]);
         return level(dimension, PREVENTED, vec![clean], None);
     }
-    let poor = [streak(facts, offline, "poor_streak"), unresolved(facts, offline)];
-    let struggled = [streak(facts, offline, "struggled_streak"), often(facts, offline)];
+    let poor = [streak(facts, offline, "poor_streak"), unresolved(facts, offline), bypassed(facts)];
+    let struggled = [streak(facts, offline, "struggled_streak"), often(facts, offline), None];
     for (index, signs) in [(POOR, poor), (STRUGGLED, struggled)] {
         let items: Vec<Item> = signs.into_iter().flatten().collect();
         if !items.is_empty() {
@@ -58,6 +59,16 @@ fn streak(facts: &Facts, offline: &Offline, param: &'static str) -> Option<Item>
     counts.then(|| {
         let reason = format!("nearly the same call failed {} times in a row", number(streak));
         note("longest_error_streak", reason, &facts.tools.retries.0)
+    })
+}
+
+/// What failed was passed over with the checks left out.
+fn bypassed(facts: &Facts) -> Option<Item> {
+    let bypassed = &facts.verification.checks_bypassed;
+    let failed_before = |bypass: &EventId| facts.tools.tool_errors.0.iter().any(|error| error < bypass);
+    bypassed.0.iter().any(failed_before).then(|| {
+        let times = choose(bypassed.count(), ("once", "more than once"));
+        note("checks_bypassed", format!("checks were left out {times} after something had failed"), &bypassed.0)
     })
 }
 

@@ -3,10 +3,10 @@
 //! The one place that knows how this client writes things down: which user records hold a person's words and which are
 //! the client's, what a slash command looks like, how a tool is called. Versions 1.0.17 to 2.1.325.
 
-use super::record::{Blocks, Content, Notice, Place, Record, Texts};
+use super::record::{Attachment, Blocks, Content, Notice, Place, Record, Texts};
 use hotwash_core::sessions::{
-    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
-    PromptVia, Timestamp, Tool,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, GoalCheck, Input, Key, Kind, Message, Origin,
+    Outcome, Prompt, PromptVia, Timestamp, Tool,
 };
 use hotwash_core::text::{Body, Text};
 use std::borrow::Cow;
@@ -49,7 +49,7 @@ fn made_in<'a>(place: &Place<'a>) -> Origin<'a> {
         branch: place.branch,
         agent: place.agent,
         sidechain: place.is_sidechain,
-        headless: place.entrypoint.is("sdk-cli"),
+        headless: place.entrypoint.to_str().starts_with("sdk-"),
         ..Origin::default()
     }
 }
@@ -296,7 +296,12 @@ pub(crate) fn said(body: &Body<'_>, images: u32, via: PromptVia, by_client: bool
 /// A slash command; the first versions of the client leave the slash out.
 fn command(name: &str, words: &str, via: CommandVia, tell: &mut dyn FnMut(&Kind<'_>)) {
     let name = name.trim();
-    let args = Text::plain(between(words, "<command-args>", "</command-args>").unwrap_or_default().trim());
+    let args = between(words, "<command-args>", "</command-args>").unwrap_or_default().trim();
+    // The condition of a goal is what the person wants. It comes first: a session may begin with it.
+    if name.trim_start_matches('/') == "goal" && !matches!(args, "" | "clear") {
+        tell(&Kind::Prompt(Prompt { words: args, via: PromptVia::Goal, images: 0 }));
+    }
+    let args = Text::plain(args);
     if name.starts_with('/') {
         tell(&Kind::Command { name: Text::plain(name), args, via });
     } else {
@@ -364,6 +369,13 @@ fn system(notice: &Notice<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
 
 fn attachment(record: &Record<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let Some(attachment) = &record.attachment else { return tell(&Kind::Activity) };
+    if attachment.kind.is("goal_status") {
+        let &Attachment { condition, reason, met, failed, sentinel, .. } = attachment;
+        return tell(&Kind::GoalCheck(GoalCheck { set: sentinel, met, given_up: failed, condition, reason }));
+    }
+    if attachment.kind.is("max_turns_reached") {
+        return tell(&Kind::TurnLimit);
+    }
     if !attachment.kind.is("queued_command") || !attachment.mode.is("prompt") {
         return tell(&Kind::Activity);
     }

@@ -138,6 +138,12 @@ pub(crate) struct Attachment<'a> {
     pub(crate) prompt: Texts<'a>,
     /// Blocks of the prompt that are no text.
     pub(crate) images: u32,
+    /// How it stands with a goal.
+    pub(crate) condition: Text<'a>,
+    pub(crate) reason: Text<'a>,
+    pub(crate) met: bool,
+    pub(crate) failed: bool,
+    pub(crate) sentinel: bool,
 }
 
 /// `data` of a progress record.
@@ -734,6 +740,11 @@ fn attachment<'a>(cursor: &mut Cursor<'a>, attachment: &mut Attachment<'a>) -> R
             4 if key == b"type" => cursor.text(&mut attachment.kind)?,
             11 if key == b"commandMode" => cursor.text(&mut attachment.mode)?,
             6 if key == b"prompt" => attachment.images = texts(cursor, &mut attachment.prompt)?,
+            9 if key == b"condition" => cursor.text(&mut attachment.condition)?,
+            6 if key == b"reason" => cursor.text(&mut attachment.reason)?,
+            3 if key == b"met" => flag(cursor, &mut attachment.met)?,
+            6 if key == b"failed" => flag(cursor, &mut attachment.failed)?,
+            8 if key == b"sentinel" => flag(cursor, &mut attachment.sentinel)?,
             _ => cursor.skip()?,
         }
         Ok(())

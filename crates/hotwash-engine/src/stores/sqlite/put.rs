@@ -5,7 +5,7 @@ use crate::stores::{Entry, Graded};
 use hotwash_core::outcomes::{self, Lack, Outcome};
 use hotwash_core::rework::repository;
 use hotwash_core::scores::{Grade, Overall, Provenance, offline};
-use hotwash_core::sessions::{Key, Piece, SessionId, SessionKind};
+use hotwash_core::sessions::{About, Key, Piece, SessionId, SessionKind};
 use rusqlite::{OptionalExtension, Params, Transaction, params};
 use serde::Serialize;
 use std::sync::LazyLock;
@@ -344,7 +344,8 @@ fn bytes(keys: &[Key]) -> Vec<u8> {
 
 /// Pieces as they are stored.
 pub(super) fn encode(pieces: &[Piece]) -> Vec<u8> {
-    postcard::to_allocvec(pieces).unwrap_or_default()
+    let about: Vec<&About> = pieces.iter().map(|piece| &piece.about).collect();
+    postcard::to_allocvec(pieces).and_then(|bytes| postcard::to_extend(&about, bytes)).unwrap_or_default()
 }
 
 /// As JSON. What is kept has no map but with words as keys, and nothing else makes this fail.

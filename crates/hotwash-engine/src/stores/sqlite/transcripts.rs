@@ -5,7 +5,7 @@ use super::put::{Owner, drop_stale, encode, execute, given, put_entries};
 use super::{Result, Sqlite};
 use crate::stores::{Archived, Became, Entangled, Entry, File, FileState, Holding, Reading, Role};
 use hotwash_core::ports::store::{Todo, Transcripts};
-use hotwash_core::sessions::{Key, Piece, SessionId};
+use hotwash_core::sessions::{About, Key, Piece, SessionId};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use std::collections::BTreeMap;
@@ -166,6 +166,15 @@ pub(super) fn held(connection: &Connection, path: &str, version: u32) -> rusqlit
 
 /// Pieces as they are stored.
 fn pieces(blob: &[u8]) -> rusqlite::Result<Vec<Piece>> {
-    postcard::from_bytes(blob)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error.to_string().into()))
+    decode(blob).map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error.to_string().into()))
+}
+
+/// Pieces, and behind them what they are about, where that was kept.
+fn decode(blob: &[u8]) -> postcard::Result<Vec<Piece>> {
+    let (mut pieces, rest): (Vec<Piece>, _) = postcard::take_from_bytes(blob)?;
+    if !rest.is_empty() {
+        let about: Vec<About> = postcard::from_bytes(rest)?;
+        pieces.iter_mut().zip(about).for_each(|(piece, about)| piece.about = about);
+    }
+    Ok(pieces)
 }

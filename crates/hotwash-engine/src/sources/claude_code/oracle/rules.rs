@@ -3,8 +3,8 @@
 use super::tree::{Node, Value};
 use crate::sources::claude_code::decode::BOOKKEEPING;
 use hotwash_core::sessions::{
-    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt,
-    PromptVia, Timestamp, Tool, Usage,
+    ApiError, Call, Change, CommandVia, Compaction, Event, EventId, GoalCheck, Input, Key, Kind, Message, Origin,
+    Outcome, Prompt, PromptVia, Timestamp, Tool, Usage,
 };
 use hotwash_core::text::{Body, Text};
 
@@ -106,7 +106,7 @@ pub(super) fn events(record: At<'_>, line: &[u8], number: u32, tell: &mut dyn Fn
         branch: record.get("gitBranch").text(),
         agent: record.get("agentId").text(),
         sidechain: record.get("isSidechain").is_true(),
-        headless: record.get("entrypoint").str() == "sdk-cli",
+        headless: record.get("entrypoint").str().starts_with("sdk-"),
     };
     let tell = &mut |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
     match record.get("type").str() {
@@ -310,7 +310,11 @@ fn command(words: &str, via: CommandVia, otherwise: Kind<'_>, tell: &mut dyn FnM
     match inside(words, "command-name") {
         Some(name) => {
             let name = format!("/{}", name.trim().strip_prefix('/').unwrap_or(name.trim()));
-            let args = Text::plain(inside(words, "command-args").map_or("", str::trim));
+            let args = inside(words, "command-args").map_or("", str::trim);
+            if name == "/goal" && !args.is_empty() && args != "clear" {
+                tell(&Kind::Prompt(Prompt { words: args, via: PromptVia::Goal, images: 0 }));
+            }
+            let args = Text::plain(args);
             tell(&Kind::Command { name: Text::plain(&name), args, via });
         }
         None => tell(&otherwise),
@@ -359,6 +363,19 @@ fn system(record: At<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
 
 fn attachment(record: At<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let attachment = record.get("attachment");
+    match attachment.get("type").str() {
+        "goal_status" => {
+            return tell(&Kind::GoalCheck(GoalCheck {
+                set: attachment.get("sentinel").is_true(),
+                met: attachment.get("met").is_true(),
+                given_up: attachment.get("failed").is_true(),
+                condition: attachment.get("condition").text(),
+                reason: attachment.get("reason").text(),
+            }));
+        }
+        "max_turns_reached" => return tell(&Kind::TurnLimit),
+        _ => {}
+    }
     let prompt = attachment.get("prompt");
     let queued = attachment.get("type").str() == "queued_command" && attachment.get("commandMode").str() == "prompt";
     match prompt.texts() {
