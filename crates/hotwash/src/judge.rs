@@ -272,6 +272,7 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
         model: model.into(),
         small_model: small_model.into(),
         share: Share::Whole,
+        caches: true,
     }];
     let (stop, sharing) = (AtomicBool::new(false), Sharing::new(context, &run.rules));
     let setup = Setup {
@@ -362,7 +363,8 @@ fn open<'a>(
     let anthropic = || {
         let base = settings.anthropic_url.value.clone();
         let (key, network) = (key(env::ANTHROPIC_API_KEY), network(&base));
-        anthropic::Config { base, key, several_critics: settings.panel.value, network }
+        // What comes before the evidence differs by critic, so that no other request reads it from a cache.
+        anthropic::Config { base, key, several_critics: false, network }
     };
     Ok(match named.backend {
         Way::Anthropic => Opened::Anthropic(Anthropic::new(anthropic(), world.clone()).map_err(cannot)?),
@@ -424,7 +426,9 @@ fn looks<'o>(settings: &Settings, opened: &'o [Opened<'_>], names: &'o [String])
             _ => Share::Whole,
         };
         let small_model = small.unwrap_or_else(|| model.clone());
-        Ok(Look { name: name.as_str(), backend: opened.backend(), model, small_model, share })
+        // Batches may be worked on in any order, long after one another.
+        let caches = matches!(named.backend, Way::Anthropic | Way::ClaudeCli);
+        Ok(Look { name: name.as_str(), backend: opened.backend(), model, small_model, share, caches })
     };
     settings.judge.value.iter().zip(opened).zip(names).map(look).collect()
 }

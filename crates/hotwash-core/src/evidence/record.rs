@@ -19,6 +19,23 @@ use xxhash_rust::xxh3::xxh3_64;
 const KEPT: usize = 60_000;
 /// How much of what the client said is kept.
 const CLIENT_KEPT: usize = 2_000;
+/// A session in which so many texts seem to speak to a judge is about judging.
+const ABOUT_JUDGING: usize = 4;
+/// What tells a text to the judge of this session from one about judging.
+const TO_US: [&str; 12] = [
+    "this session",
+    "this transcript",
+    "this run",
+    "this conversation",
+    "this recording",
+    "this log",
+    "previous",
+    "prior",
+    "preceding",
+    "disregard",
+    "hotwash",
+    "<|",
+];
 /// What the person did who ran a command.
 const RAN: &str = "ran the command";
 
@@ -373,6 +390,7 @@ impl<'r> Recorder<'r> {
                 self.alarms.push(Alarm { event: *event, words });
             }
         }
+        self.tell_apart();
         let greens = self.log.greens(&files);
         for note in &mut about.subagents {
             for words in [&mut note.title, &mut note.kind, &mut note.summary] {
@@ -399,6 +417,24 @@ impl<'r> Recorder<'r> {
         };
         record.classify(&self.commands, diff);
         record
+    }
+
+    /// A session that is about judging speaks of judges all over. Only what speaks to the judge of this very session is an
+    /// alarm there; the rest shows nothing, as if it had only been read.
+    fn tell_apart(&mut self) {
+        let mut texts: Vec<&str> = self.alarms.iter().map(|alarm| alarm.words.as_str()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        if texts.len() < ABOUT_JUDGING {
+            return;
+        }
+        let (alarms, rest) = std::mem::take(&mut self.alarms).into_iter().partition(|alarm| is_to_us(&alarm.words));
+        self.alarms = alarms;
+        let rest: Vec<Alarm> = rest;
+        let of: KeySet<EventId> = rest.iter().map(|alarm| alarm.event).collect();
+        for item in self.items.iter_mut().filter(|item| of.contains(&item.id)) {
+            item.source = Source::Read;
+        }
     }
 
     /// The results of the last run of each kind, of the last diff, and of the last command that did something else
@@ -503,6 +539,12 @@ impl Record {
             item.class = Class::Answer;
         }
     }
+}
+
+/// Whether words speak to the judge of this session, and not of judging.
+fn is_to_us(words: &Redacted<String>) -> bool {
+    let lower = words.as_str().to_lowercase();
+    TO_US.iter().any(|sign| lower.contains(sign))
 }
 
 /// What the words of a call, or of its result, can show.

@@ -58,6 +58,8 @@ pub struct Look<'a> {
     pub small_model: String,
     /// The share of the list price that it takes.
     pub share: Share,
+    /// What was sent before costs less: the beginning of a request that equals another's.
+    pub caches: bool,
 }
 
 impl Look<'_> {
@@ -363,6 +365,7 @@ pub fn estimate<'r>(
         Estimate { probably: Some(Picodollars(0)), at_most: Some(Picodollars(0)), ..Estimate::default() };
     let add = |sum: Option<Picodollars>, cost: Option<Picodollars>| Some(sum?.plus(cost?));
     let mut kept = 0;
+    let mut sent = BTreeSet::new();
     for docket in &mut dockets.open {
         let matter = match docket.matter.take() {
             Some(matter) => matter,
@@ -380,8 +383,14 @@ pub fn estimate<'r>(
             asked = true;
             estimate.calls += 1;
             estimate.tokens += ask.prompt.tokens() as u64;
-            estimate.probably =
-                add(estimate.probably, purse::probably(setup.prices, &ask.model, &ask.prompt, look.share));
+            // Only the rules come first in a request, and a schema belongs to them: both must be the same.
+            let prefix = match (look.caches, sent.insert((ask.model.clone(), ask.prompt.template_hash.clone()))) {
+                (false, _) => purse::Prefix::Plain,
+                (true, true) => purse::Prefix::Written,
+                (true, false) => purse::Prefix::Read,
+            };
+            let cost = purse::probably(setup.prices, &ask.model, &ask.prompt, look.share, prefix);
+            estimate.probably = add(estimate.probably, cost);
             estimate.at_most = add(estimate.at_most, purse::at_most(setup.prices, &ask.model, &ask.prompt, look.share));
         }
         match docket.subject {

@@ -1,5 +1,6 @@
 //! Money: what was spent, what may be spent by calls under way, and the cap that is never passed.
 
+use hotwash_core::evidence::tokens::of_text;
 use hotwash_core::prices::{Picodollars, Prices};
 use hotwash_core::prompts::Prompt;
 use hotwash_core::sessions::Usage;
@@ -108,13 +109,35 @@ pub fn at_most(prices: &Prices, model: &str, prompt: &Prompt, share: Share) -> O
     prices.cost(model, &usage).map(|cost| share.of(cost))
 }
 
+/// What becomes of the beginning of a request that others share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefix {
+    /// It costs what the rest costs.
+    Plain,
+    /// It is kept for others, which costs more.
+    Written,
+    /// It was kept, and costs less.
+    Read,
+}
+
+/// A beginning shorter than this, in tokens, is kept by no model.
+const SHORTEST_KEPT: u64 = 4_096;
+
 /// What a call will probably cost; nothing where the model has no price.
-pub fn probably(prices: &Prices, model: &str, prompt: &Prompt, share: Share) -> Option<Picodollars> {
+pub fn probably(prices: &Prices, model: &str, prompt: &Prompt, share: Share, prefix: Prefix) -> Option<Picodollars> {
     if share == Share::Nothing {
         return Some(Picodollars(0));
     }
+    let (all, fixed) = (prompt.tokens() as u64, of_text(prompt.fixed.as_str()) as u64);
+    let prefix = if fixed < SHORTEST_KEPT { Prefix::Plain } else { prefix };
+    let [cache_write, cache_read] = match prefix {
+        Prefix::Plain => [0, 0],
+        Prefix::Written => [fixed, 0],
+        Prefix::Read => [0, fixed],
+    };
+    let input = all.saturating_sub(cache_write + cache_read);
     let output = u64::from(prompt.max_output_tokens / 4);
-    let usage = Usage { input: prompt.tokens() as u64, output, ..Usage::default() };
+    let usage = Usage { input, cache_write, cache_read, output, ..Usage::default() };
     prices.cost(model, &usage).map(|cost| share.of(cost))
 }
 

@@ -10,10 +10,11 @@ use hotwash_core::scores::Flag;
 use hotwash_core::sessions::{Timestamp, Usage};
 use hotwash_core::verdicts::Thresholds;
 use hotwash_engine::judges::{Answer, Deferred, Failing, JudgeError, Live, Question, Reply, Stop};
-use hotwash_engine::judging::{self, Backend, Docket, Look, Report, Setup, Share, Subject};
+use hotwash_engine::judging::{self, Backend, Docket, Estimate, Look, Report, Setup, Share, Subject};
 use hotwash_engine::stores::sqlite::testing::Tables;
 use hotwash_engine::stores::{Query, Row, Store};
 use serde_json::json;
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
 use std::sync::OnceLock;
@@ -111,6 +112,7 @@ pub(crate) struct Bench<'a> {
     /// Only sessions of projects that are named so.
     pub(crate) project: Option<&'a str>,
     pub(crate) concurrency: usize,
+    pub(crate) estimated: Cell<Option<Estimate>>,
 }
 
 impl<'a> Bench<'a> {
@@ -123,6 +125,7 @@ impl<'a> Bench<'a> {
             stop: None,
             project: None,
             concurrency: 3,
+            estimated: Cell::default(),
         }
     }
 
@@ -146,6 +149,7 @@ impl<'a> Bench<'a> {
             model: (*model).to_owned(),
             small_model: (*model).to_owned(),
             share: Share::Whole,
+            caches: true,
         };
         let looks: Vec<Look<'_>> = self.looks.iter().map(look).collect();
         let (archive, rules, going) = (case.archive(), rules(), AtomicBool::new(false));
@@ -188,7 +192,7 @@ impl<'a> Bench<'a> {
             return (topics, Report::default(), rows);
         }
         let mut dockets = judging::pick(&store, &rows, &setup).unwrap();
-        judging::estimate(&store, &mut dockets, &setup).unwrap();
+        self.estimated.set(Some(judging::estimate(&store, &mut dockets, &setup).unwrap()));
         dockets.goes_on_after(&topics, &asked, &store).unwrap();
         let report = judging::judge(&mut store, dockets, &setup).unwrap();
         assert_eq!(report.done(), report.found, "{report:?}");
@@ -372,6 +376,43 @@ fn a_denied_key_stops_the_run_and_a_stop_keeps_what_came() {
     assert!(rows.iter().all(|row| row.judged.is_some()));
 }
 
+/// Charges as a service does that keeps the beginnings of requests: what is equal in model, rules and schema was kept.
+#[derive(Default)]
+struct Keeping(Mutex<BTreeSet<String>>);
+
+impl Live for Keeping {
+    fn reply(&self, prompt: &Prompt, model: &str) -> Result<Reply, JudgeError> {
+        let fixed = hotwash_core::evidence::tokens::of_text(prompt.fixed.as_str()) as u64;
+        let beginning = format!("{model} {} {}", prompt.fixed, prompt.schema);
+        let [cache_write, cache_read] = match (fixed >= 4_096, self.0.lock().unwrap().insert(beginning)) {
+            (false, _) => [0, 0],
+            (true, true) => [fixed, 0],
+            (true, false) => [0, fixed],
+        };
+        let input = prompt.tokens() as u64 - cache_write - cache_read;
+        let output = u64::from(prompt.max_output_tokens / 4);
+        let usage = Some(Usage { input, cache_write, cache_read, output, ..Usage::default() });
+        let text = oblige(prompt, Mood::Delighted);
+        Ok(Reply { text, stop: Stop::End, model: model.into(), usage, dollars: None, batch: false, requests: 1 })
+    }
+}
+
+#[test]
+fn an_estimate_is_what_a_service_charges_that_keeps_beginnings() {
+    let judge = Scripted::in_the_mood(Mood::Delighted);
+    for panel in [false, true] {
+        let case = cases(&["one", "two", "three"]);
+        let keeping = Keeping::default();
+        let looks = vec![("claude-sonnet-5-5", Backend::Live(&keeping as &dyn Live))];
+        let bench = Bench { looks, panel, concurrency: 1, ..Bench::of(&judge) };
+        let (report, _) = bench.run(&case);
+        let estimate = bench.estimated.take().unwrap();
+        assert_eq!((estimate.calls, estimate.probably), (report.calls, Some(report.spent)), "{panel}");
+        // What is kept was read again by the second and the third.
+        assert_eq!(keeping.0.lock().unwrap().len() as u64, estimate.calls / 3);
+    }
+}
+
 #[test]
 fn a_second_judge_looks_where_the_first_is_not_sure() {
     let case = cases(&["one"]);
@@ -461,6 +502,7 @@ fn answers_may_come_in_a_later_run() {
         stop: None,
         project: None,
         concurrency: 3,
+        estimated: Cell::default(),
     };
     let (report, rows) = bench(&slow).run(&case);
     assert_eq!((report.judged, report.waits, report.waiting.len()), (0, 2, 2), "{report:?}");
