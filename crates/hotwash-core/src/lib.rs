@@ -47,6 +47,7 @@ pub mod prices;
 pub mod prompts;
 pub mod records;
 pub mod redaction;
+pub mod reports;
 pub mod rework;
 pub mod rubric;
 pub mod scores;

@@ -2,6 +2,7 @@
 #![expect(clippy::doc_markdown, reason = "these comments are shown on a terminal")]
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hotwash_core::reports::Page;
 use std::path::PathBuf;
 
 /// Grades AI coding sessions: facts, scores and outcomes, each with its evidence.
@@ -309,7 +310,12 @@ pub(crate) enum LangfuseCommand {
     /// Write the grades of sessions; what is there already stays as it is
     Push(LangfusePush),
     /// List what people say of sessions
-    Labels(LangfuseLabels),
+    Labels {
+        #[command(flatten)]
+        labels: LangfuseLabels,
+        #[command(flatten)]
+        part: Part,
+    },
     /// Keep what people say of sessions as a dataset of ground truth
     Dataset {
         #[command(flatten)]
@@ -423,15 +429,32 @@ pub(crate) struct Sessions {
     /// Say why each session begins where it does and what was joined
     #[arg(long)]
     pub(crate) why: bool,
-    /// How many on a page
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) limit: u32,
-    /// Which page
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) page: u32,
+    #[command(flatten)]
+    pub(crate) part: Part,
+    /// Which page of --limit
+    #[arg(long, value_name = "N", conflicts_with = "offset", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) page: Option<u32>,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which part of a list.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Part {
+    /// At most so many [default: 20 sessions, all of anything else]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: Option<u32>,
+    /// Leave out so many at the start
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) offset: u32,
+}
+
+impl Part {
+    /// The part, for a list that is whole unless a limit is given.
+    pub(crate) fn page(self) -> Page {
+        Page { offset: self.offset as usize, limit: self.limit.map(|limit| limit as usize) }
+    }
 }
 
 /// The order of a list.
@@ -464,6 +487,8 @@ pub(crate) struct Prism {
     /// One score for each
     #[arg(long, value_name = "WHAT")]
     pub(crate) by: Option<By>,
+    #[command(flatten)]
+    pub(crate) part: Part,
     /// Also ask the git repositories whether the work was reverted or is gone
     #[arg(long)]
     pub(crate) git: bool,
@@ -508,6 +533,8 @@ pub(crate) struct Rework {
     /// Also ask the git repository whether the work was reverted or is gone [default: the session's folder]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "")]
     pub(crate) git: Option<String>,
+    #[command(flatten)]
+    pub(crate) part: Part,
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,
@@ -576,6 +603,8 @@ pub(crate) struct Export {
     /// Sessions of subagents too
     #[arg(long)]
     pub(crate) subagents: bool,
+    #[command(flatten)]
+    pub(crate) part: Part,
     /// Write here instead of to stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

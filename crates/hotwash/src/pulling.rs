@@ -38,7 +38,7 @@ pub(crate) fn pull(context: &Context<'_>, args: &Score) -> Result<Pulled, Failur
             Failure::new("--example is the bundled week, and a source was given too").hint("leave one of the two out")
         );
     }
-    let rubric = crate::run::rubric(&settings.rubric.value)?;
+    let rubric = crate::run::rubric_of(settings)?;
     let client = langfuse::connect(context)?;
     let now = Timestamp(now_ns() / 1_000_000);
     let from = back_from_now(&settings.since.value, now, &screen.clock)?;

@@ -71,7 +71,7 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     /// Reads what is new and grades it.
     pub(crate) fn new(settings: &'a Settings, env: &Environment, input: Input<'_>) -> Result<Run<'a>, Failure> {
-        let rubric = rubric(&settings.rubric.value)?;
+        let rubric = rubric_of(settings)?;
         if settings.example {
             if matches!(input, Input::Paths(_)) {
                 return Err(Failure::new("--example is the bundled week, and paths were given too")
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
     /// The store as it is: nothing is read, nothing is graded.
     pub(crate) fn of_store(settings: &'a Settings, rules: Arc<Rules>) -> Result<Run<'a>, Failure> {
         let store = Box::new(Sqlite::open(&settings.store.value, rules.clone())?);
-        let rubric = rubric(&settings.rubric.value)?;
+        let rubric = rubric_of(settings)?;
         let archive = Some(Archive::beside(&settings.store.value, now_ns()));
         Ok(Run { archive, ..Run::around(settings, store, rubric, rules) })
     }
@@ -359,6 +359,11 @@ pub(crate) fn recut(
     let (prices, progress) = (prices::shipped(), &|_, _, _, _| {});
     let setup = Setup { rules, rubric, prices, archive, jobs: 1, now_ns: now_ns(), progress };
     pipeline::recut(store, &setup)
+}
+
+/// The rubric of the settings.
+pub(crate) fn rubric_of(settings: &Settings) -> Result<Rubric, Failure> {
+    rubric(&settings.rubric.value).map_err(|failure| settings.rubric.from.blame(failure))
 }
 
 /// A built-in rubric, or one from a file.

@@ -7,6 +7,7 @@ use crate::env::{self, Environment};
 use crate::errors::Failure;
 use crate::judge_settings::{self, Named};
 use crate::screen::text::words;
+use crate::window;
 use clap::ValueEnum;
 use hotwash_core::evidence::BUDGET;
 use hotwash_core::prompts::Task;
@@ -30,10 +31,10 @@ pub(crate) enum Layer {
     Flag,
     /// An environment variable.
     Variable(&'static str),
-    /// The project's file.
-    Project(PathBuf),
-    /// The user's file.
-    User(PathBuf),
+    /// The project's file, and the line there.
+    Project(PathBuf, usize),
+    /// The user's file, and the line there.
+    User(PathBuf, usize),
     /// Nobody said anything.
     Default,
 }
@@ -43,9 +44,22 @@ impl fmt::Display for Layer {
         match self {
             Layer::Flag => f.write_str("flag"),
             Layer::Variable(name) => write!(f, "environment {name}"),
-            Layer::Project(path) => write!(f, "project {}", path.display()),
-            Layer::User(path) => write!(f, "user {}", path.display()),
+            Layer::Project(path, _) => write!(f, "project {}", path.display()),
+            Layer::User(path, _) => write!(f, "user {}", path.display()),
             Layer::Default => f.write_str("default"),
+        }
+    }
+}
+
+impl Layer {
+    /// Adds to a failure where the value that led to it was set, unless that is the command line.
+    pub(crate) fn blame(&self, failure: Failure) -> Failure {
+        match self {
+            Layer::Flag | Layer::Default => failure,
+            Layer::Variable(name) => failure.cause(format!("{name} says so")),
+            Layer::Project(path, line) | Layer::User(path, line) => {
+                failure.cause(format!("line {line} of the settings file {} says so", path.display()))
+            }
         }
     }
 }
@@ -321,7 +335,13 @@ pub(crate) fn resolve(
             key,
             || Key::new(""),
         )?,
-        since: layers.pick("since", since, &[env::SINCE], text, || "7d".into())?,
+        since: layers.pick(
+            "since",
+            since,
+            &[env::SINCE],
+            |text| window::is_time(text).then(|| text.to_owned()),
+            || "7d".into(),
+        )?,
         utc: layers.pick("utc", utc.then_some(true), &[env::UTC], yes_or_no, || false)?,
         color: layers.pick("color", color, &[env::COLOR], choice, || Color::Auto)?,
         wide: layers.pick("wide", wide.then_some(true), &[env::WIDE], yes_or_no, || false)?,
@@ -340,7 +360,7 @@ pub(crate) fn resolve(
             .collect(),
     };
     // A rubric's file is named from where the setting stands.
-    if let Layer::Project(file) | Layer::User(file) = &settings.rubric.from
+    if let Layer::Project(file, _) | Layer::User(file, _) = &settings.rubric.from
         && Rubric::shipped(&settings.rubric.value).is_none()
     {
         let folder = file.parent().unwrap_or(Path::new(""));
@@ -396,8 +416,8 @@ impl Layers<'_> {
             }
         }
         let files = [
-            self.project.as_ref().map(|file| (file, Layer::Project(file.path.clone()))),
-            self.user.as_ref().map(|file| (file, Layer::User(file.path.clone()))),
+            self.project.as_ref().map(|file| (file, Layer::Project(file.path.clone(), file.line(key)))),
+            self.user.as_ref().map(|file| (file, Layer::User(file.path.clone(), file.line(key)))),
         ];
         for (file, from) in files.into_iter().flatten() {
             if let Some(text) = file.get(key) {

@@ -8,6 +8,7 @@ use crate::window::Window;
 use hotwash_core::facts::{Cost, FactValue as _, Tokens};
 use hotwash_core::outcomes::{self, Booleans, Outcome};
 use hotwash_core::prices::Picodollars;
+use hotwash_core::reports::Page;
 use hotwash_core::scores::{Overall, Reading, Score, Value as ScoreValue, offline};
 use hotwash_core::sessions::{EventId, Timestamp};
 use hotwash_core::verdicts;
@@ -240,6 +241,11 @@ fn score(score: &Score) -> Value {
 
 fn usage(tokens: Option<&Tokens>, cost: &Cost) -> Value {
     json!({ "tokens": tokens, "cost_usd": cost.json(), "unpriced_models": cost.unpriced })
+}
+
+/// Which part of a list a document holds.
+pub(crate) fn page(page: Page, all: usize) -> Value {
+    json!({ "offset": page.offset, "limit": page.limit, "rows": all })
 }
 
 /// A moment in UTC, or null.

@@ -57,7 +57,7 @@ impl<'a> Sharing<'a> {
         let whole = path.to_string_lossy();
         let left_out = |part: &String| [folder, &whole].iter().any(|path| path.contains(part.as_str()));
         // A switch in the folder where we happen to be says nothing of other projects.
-        let off = !share.value && !matches!(share.from, settings::Layer::Project(_));
+        let off = !share.value && !matches!(share.from, settings::Layer::Project(..));
         !off && !opt_out.value.iter().any(left_out) && settings::shares(&path)
     }
 

@@ -35,6 +35,11 @@ fn parse(option: &str, text: &str) -> Result<Bound, Failure> {
     }
 }
 
+/// Whether a text says how far back to look.
+pub(crate) fn is_time(text: &str) -> bool {
+    parse("", text).is_ok()
+}
+
 /// Since when, counted back from now: for what is elsewhere, where nobody here knows the newest. At most ten years,
 /// because nothing is asked for without an end.
 pub(crate) fn back_from_now(text: &str, now: Timestamp, clock: &Clock) -> Result<Timestamp, Failure> {
@@ -91,6 +96,11 @@ impl Window {
                 (newest(until)?.map(|newest| Timestamp(newest.0 - hours * HOUR_MS)), format!("{long} up to {end}"))
             }
         };
+        // An amount of time is counted back from --until, so that only a day can be after it.
+        if matches!(from, Bound::Day(_)) && until.is_some_and(|until| since.is_some_and(|since| since >= until)) {
+            return Err(Failure::new(format!("--until ends before --since begins, at {}", clock.moment(since)))
+                .hint("give an earlier --since, or leave one of the two out"));
+        }
         Ok(Window { since, until, words })
     }
 }

@@ -8,7 +8,7 @@ use crate::screen::stdout;
 use crate::screen::text::words;
 use crate::shapes;
 use hotwash_core::facts::FactValue as _;
-use hotwash_core::scores::{Overall, Reading};
+use hotwash_core::scores::{Overall, Reading, offline};
 use hotwash_engine::stores::Row;
 use std::fs;
 
@@ -18,9 +18,11 @@ pub(super) fn run(context: &Context<'_>, args: &Export) -> Result<Exit, Failure>
     let (_, mut rows) = run.sessions(&context.screen, args.select.until.as_deref(), &query)?;
     rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
     let exit = run.report();
+    let page = args.part.page();
+    let rows = page.of(&rows);
     let text = match args.format {
         Format::Jsonl => rows.iter().map(|row| shapes::session(row, &run, true).to_string() + "\n").collect(),
-        Format::Csv => csv(&rows, &run),
+        Format::Csv => csv(rows, &run),
     };
     match &args.output {
         None => stdout(&text)?,
@@ -57,6 +59,14 @@ const COLUMNS: &[&str] = &[
     "cost_usd_with_subagents",
     "subagents",
     "models",
+    "intent",
+    "substance",
+    "outcome",
+    "outcome_status",
+    "outcome_evidence",
+    "outcome_judge",
+    "reworked",
+    "rework_share",
 ];
 
 fn csv(rows: &[Row], run: &Run<'_>) -> String {
@@ -106,6 +116,7 @@ fn csv(rows: &[Row], run: &Run<'_>) -> String {
             row.with_subagents.subagents.to_string(),
             facts.tokens.models.join(" "),
         ];
+        let fields = fields.into_iter().chain(outcome(row));
         let value = |name: &str| {
             let score = row.grade.iter().flat_map(|grade| &grade.scores).find(|score| score.dimension == name);
             match score.map(|score| &score.reading) {
@@ -114,9 +125,34 @@ fn csv(rows: &[Row], run: &Run<'_>) -> String {
             }
         };
         let values = run.rubric.dimensions.iter().map(|dimension| value(&dimension.name));
-        out.push_str(&record(fields.into_iter().chain(values)));
+        out.push_str(&record(fields.chain(values)));
     }
     out
+}
+
+/// What was wanted, whether it was reached, and whether later sessions took it back.
+fn outcome(row: &Row) -> [String; 8] {
+    let known = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let outcome = row.outcome.as_ref();
+    let judge = match &row.judged {
+        Some(judging) => &judging.provenance.judge,
+        None => offline::JUDGE,
+    };
+    // Where it added lines and nothing is known of later, all of them are still there.
+    let share = match &row.rework {
+        Some(rework) => rework.share(),
+        None => (row.session.facts.get().edits.lines_added > 0).then_some(0.0),
+    };
+    [
+        known(outcome.map(|outcome| outcome.intended.intent.name())),
+        known(outcome.map(|outcome| if outcome.substance.passes() { "true" } else { "false" })),
+        known(outcome.map(|outcome| outcome.goal.name())),
+        known(outcome.map(|outcome| outcome.status.name())),
+        known(outcome.map(|outcome| outcome.evidence.name())),
+        known(outcome.map(|_| judge)),
+        row.rework.as_ref().is_some_and(|rework| rework.reworked).to_string(),
+        share.map(|share| format!("{share:.3}")).unwrap_or_default(),
+    ]
 }
 
 /// A record as RFC 4180 has it.

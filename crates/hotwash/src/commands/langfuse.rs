@@ -13,6 +13,7 @@ use crate::shapes;
 use crate::sharing::Sharing;
 use crate::window::back_from_now;
 use hotwash_core::redaction::Redacted;
+use hotwash_core::reports::Page;
 use hotwash_core::sessions::Timestamp;
 use hotwash_engine::langfuse::{Client, Window};
 use hotwash_engine::sinks::langfuse::config::{self, Became, May, Settled};
@@ -27,7 +28,7 @@ pub(super) fn run(context: &Context<'_>, command: &LangfuseCommand) -> Result<Ex
     match command {
         LangfuseCommand::Setup { force, prism, json } => setup(context, *force, *prism, *json),
         LangfuseCommand::Push(args) => push(context, args),
-        LangfuseCommand::Labels(args) => labels(context, args),
+        LangfuseCommand::Labels { labels: args, part } => labels(context, args, part.page()),
         LangfuseCommand::Dataset { labels, name } => dataset(context, labels, name),
         LangfuseCommand::Doctor { json } => doctor(context, *json),
     }
@@ -40,7 +41,7 @@ fn of_store<'a>(context: &'a Context<'_>) -> Result<Run<'a>, Failure> {
 }
 
 fn setup(context: &Context<'_>, force: bool, prism: bool, as_json: bool) -> Result<Exit, Failure> {
-    let rubric = crate::run::rubric(&context.settings.rubric.value)?;
+    let rubric = crate::run::rubric_of(&context.settings)?;
     let client = connect(context)?;
     let may = if force { May::Change } else { May::Create };
     let settled = config::settle(&client, config::wanted(&rubric, prism), may).map_err(failure)?;
@@ -132,20 +133,22 @@ fn read(context: &Context<'_>, client: &Client, args: &LangfuseLabels) -> Result
     Ok((labels::labels(client, window, args.unsigned).map_err(failure)?, from))
 }
 
-fn labels(context: &Context<'_>, args: &LangfuseLabels) -> Result<Exit, Failure> {
+fn labels(context: &Context<'_>, args: &LangfuseLabels, page: Page) -> Result<Exit, Failure> {
     let client = connect(context)?;
     let (labels, _) = read(context, &client, args)?;
     if args.json {
         let document = json!({
             "version": shapes::VERSION,
-            "labels": labels.all.iter().map(label_shape).collect::<Vec<_>>(),
+            "labels": page.of(&labels.all).iter().map(label_shape).collect::<Vec<_>>(),
+            "page": shapes::page(page, labels.all.len()),
             "left_out": { "without_author": labels.unsigned, "without_session": labels.homeless },
         });
         stdout(&shapes::document(&document))?;
         return Ok(Exit::Done);
     }
     let (mut out, mut session) = (String::new(), None);
-    for label in &labels.all {
+    let shown = page.of(&labels.all);
+    for label in shown {
         let value = label.value.json();
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         if session != Some(&label.session) {
@@ -158,7 +161,8 @@ fn labels(context: &Context<'_>, args: &LangfuseLabels) -> Result<Exit, Failure>
         let text = format!("  {}  {}  {at}  {}", left(&label.name, 20), left(&line(&value), 10), line(who));
         let _ = writeln!(out, "{}", fit(&text, context.screen.width));
     }
-    let words = format!("{}{}", count(labels.all.len() as u64, "label"), left_out(&labels));
+    let part = if shown.len() < labels.all.len() { format!("{} of ", shown.len()) } else { String::new() };
+    let words = format!("{part}{}{}", count(labels.all.len() as u64, "label"), left_out(&labels));
     let _ = writeln!(out, "{}", wrap_indented(&words, context.screen.width, 2));
     context.screen.page(&out)?;
     Ok(Exit::Done)
@@ -212,7 +216,7 @@ fn dataset(context: &Context<'_>, args: &LangfuseLabels, name: &str) -> Result<E
 }
 
 fn doctor(context: &Context<'_>, as_json: bool) -> Result<Exit, Failure> {
-    let rubric = crate::run::rubric(&context.settings.rubric.value)?;
+    let rubric = crate::run::rubric_of(&context.settings)?;
     let client = connect(context)?;
     let checks = doctor::examine(&client, &rubric);
     let word = |state: State| match state {

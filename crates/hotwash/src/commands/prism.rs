@@ -12,6 +12,7 @@ use crate::shapes;
 use crate::window::Window;
 use hotwash_core::outcomes::prism::{FEWEST, Prism, PrismInput, iso_week, provisional};
 use hotwash_core::outcomes::{self, Goal};
+use hotwash_core::reports::Page;
 use hotwash_core::rework::repository;
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::Timestamp;
@@ -35,7 +36,8 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
         ask_git(&run, context, &mut judged);
     }
     let all = Prism::of(judged.iter().map(|judged| input(judged, now)));
-    let groups = args.by.map(|by| (by, grouped(&judged, by, now)));
+    let groups = args.by.map(|by| (by, sorted(grouped(&judged, by, now), by)));
+    let page = args.part.page();
     let exit = run.report();
     if args.json {
         let mut document = json!({
@@ -47,7 +49,9 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
         });
         if let Some((by, groups)) = groups {
             document["by"] = json!(by.name());
-            document["groups"] = groups.into_iter().map(|(key, prism)| json!({ "key": key, "prism": prism })).collect();
+            let shown = page.of(&groups).iter();
+            document["groups"] = shown.map(|(key, prism)| json!({ "key": key, "prism": prism })).collect();
+            document["page"] = shapes::page(page, groups.len());
         }
         stdout(&shapes::document(&document))?;
         return Ok(exit);
@@ -58,13 +62,16 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     let _ = writeln!(out, "{}\n", screen.style.heading(&fit(&head, screen.width)));
     whole(&all, screen, &mut out);
     if let Some((by, groups)) = &groups {
-        table(*by, groups, screen, &mut out);
+        table(*by, groups, page, screen, &mut out);
     }
     moves(&all, screen, &mut out);
     let more = if args.by.is_none() { "prism --by intent | " } else { "" };
     // What facts leave open a model can decide: here is how.
     let then = if all.undecided > 0 { "score --judge claude-cli" } else { "show ID | rework ID" };
-    let _ = writeln!(out, "\nnext: {}", screen.style.command(&format!("hotwash {more}sessions --why | {then}")));
+    let all = format!("hotwash {more}sessions --why | {then}");
+    let short = format!("hotwash {more}{then}");
+    let fitting = if width(&all) + 6 <= screen.width { all } else { short };
+    let _ = writeln!(out, "\nnext: {}", screen.style.command(&fitting));
     screen.page(&out)?;
     Ok(exit)
 }
@@ -107,6 +114,15 @@ pub(super) fn input_of_row(row: &Row, now: Timestamp) -> Option<PrismInput> {
     let Ruled { ruling, reworked, by_model } = row.ruled?;
     let provisional = row.session.to.is_some_and(|to| provisional(to, now));
     Some(PrismInput { ruling, rework: reworked, provisional, by_model })
+}
+
+/// The most sessions first; weeks in order.
+fn sorted(groups: BTreeMap<String, Prism>, by: By) -> Vec<(String, Prism)> {
+    let mut groups: Vec<(String, Prism)> = groups.into_iter().collect();
+    if by != By::Week {
+        groups.sort_by_key(|(_, prism)| std::cmp::Reverse(prism.sessions));
+    }
+    groups
 }
 
 fn grouped(judged: &[Judged], by: By, now: Timestamp) -> BTreeMap<String, Prism> {
@@ -218,17 +234,16 @@ fn whole(prism: &Prism, screen: &Screen, out: &mut String) {
     said("left out", format!("{left_out}; {} in all", count(prism.sessions, "session")));
 }
 
-fn table(by: By, groups: &BTreeMap<String, Prism>, screen: &Screen, out: &mut String) {
-    let mut rows: Vec<(String, &Prism)> = match by {
-        By::Project => distinct_ends(groups.keys()).into_iter().zip(groups.values()).collect(),
-        By::Intent => groups.iter().map(|(key, prism)| (key.replace('_', " "), prism)).collect(),
-        _ => groups.iter().map(|(key, prism)| (line(key), prism)).collect(),
+fn table(by: By, groups: &[(String, Prism)], page: Page, screen: &Screen, out: &mut String) {
+    let names: Vec<String> = match by {
+        By::Project => distinct_ends(groups.iter().map(|(key, _)| key)),
+        By::Intent => groups.iter().map(|(key, _)| key.replace('_', " ")).collect(),
+        _ => groups.iter().map(|(key, _)| line(key)).collect(),
     };
-    if by != By::Week {
-        rows.sort_by_key(|(_, prism)| std::cmp::Reverse(prism.sessions));
-    }
+    let rows: Vec<(String, &Prism)> = names.into_iter().zip(groups.iter().map(|(_, prism)| prism)).collect();
+    let shown = page.of(&rows);
     let room = screen.width.saturating_sub(44).max(8);
-    let wide = rows.iter().map(|(name, _)| width(name)).filter(|wide| *wide <= room).max().unwrap_or(0).max(8);
+    let wide = shown.iter().map(|(name, _)| width(name)).filter(|wide| *wide <= room).max().unwrap_or(0).max(8);
     let head = format!(
         "{} {}  {} {} {}",
         left(by.name(), wide + 1),
@@ -238,25 +253,28 @@ fn table(by: By, groups: &BTreeMap<String, Prism>, screen: &Screen, out: &mut St
         right("sessions", 8)
     );
     let _ = writeln!(out, "\n{}", screen.style.heading(&head));
-    for (name, prism) in rows {
+    for (name, prism) in shown {
         // A name is never cut, because two could look the same then.
-        let mut name = name;
-        if width(&name) > wide {
-            for part in broken(&name, screen.width.saturating_sub(1)) {
+        let mut name = name.as_str();
+        if width(name) > wide {
+            for part in broken(name, screen.width.saturating_sub(1)) {
                 let _ = writeln!(out, " {part}");
             }
-            name.clear();
+            name = "";
         }
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         let _ = writeln!(
             out,
             " {} {}  {} {} {}",
-            left(&name, wide),
+            left(name, wide),
             right(&or_dash(reached(prism)), 9),
             left(&or_dash(ranged(prism.score, prism.interval)), 12),
             right(&prism.undecided.to_string(), 9),
             right(&prism.sessions.to_string(), 8)
         );
+    }
+    if shown.len() < rows.len() {
+        let _ = writeln!(out, " {} of {} shown", shown.len(), rows.len());
     }
 }
 

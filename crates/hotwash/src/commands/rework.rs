@@ -10,7 +10,7 @@ use crate::screen::numbers::count;
 use crate::screen::stdout;
 use crate::screen::text::{fit, line};
 use crate::shapes;
-use hotwash_core::rework::Settings;
+use hotwash_core::rework::{Settings, Taken};
 use hotwash_engine::git::Outcome;
 use hotwash_engine::stores::{Lookup, Row};
 use serde_json::{Value, json};
@@ -23,8 +23,13 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     let row = show::find(&run, &args.id)?;
     let git = args.git.as_ref().map(|folder| ask_git(context, &run, &row, Path::new(folder))).transpose()?;
     let exit = run.report();
+    let page = args.part.page();
     if args.json {
         let mut document = json!({ "version": shapes::VERSION, "session": row.session.id, "rework": shape(&row) });
+        if let Some(rework) = &row.rework {
+            document["rework"]["by"] = page.of(&rework.by).iter().map(taken_shape).collect();
+            document["page"] = shapes::page(page, rework.by.len());
+        }
         if let Some(git) = &git {
             document["git"] = git_shape(git);
         }
@@ -52,20 +57,25 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
         count(u64::from(rework.added), "line"),
         settings.share * 100.0
     );
-    for taken in &rework.by {
+    let shown = page.of(&rework.by);
+    for taken in shown {
         let head = format!("  {}  {} ", taken.session.short(), count(u64::from(taken.lines), "line"));
-        let _ = writeln!(out, "{head} {}  {}", events(&taken.events, 24), about(&run, &taken.session.0));
+        let text = format!("{head} {}  {}", events(&taken.events, 24), about(&run, &taken.session.0));
+        let _ = writeln!(out, "{}", fit(&text, screen.width));
+    }
+    if shown.len() < rework.by.len() {
+        let _ = writeln!(out, "  {} of {} shown", shown.len(), count(rework.by.len() as u64, "session"));
     }
     if let Some(revert) = &rework.revert {
         let how = if revert.dropped { "thrown away" } else { "reverted" };
-        let _ = writeln!(
-            out,
+        let text = format!(
             "  {}  its commit of {} was {how} in {}  {}",
             revert.session.short(),
             revert.commit,
             revert.event,
             about(&run, &revert.session.0)
         );
+        let _ = writeln!(out, "{}", fit(&text, screen.width));
     }
     tell_git(git.as_ref(), &mut out);
     screen.page(&out)?;
@@ -133,19 +143,22 @@ fn about(run: &Run<'_>, id: &str) -> String {
 /// Rework as machines read it.
 pub(crate) fn shape(row: &Row) -> Value {
     let Some(rework) = &row.rework else { return Value::Null };
-    let shown = |events: &[hotwash_core::sessions::EventId]| events.iter().map(ToString::to_string).collect::<Vec<_>>();
     json!({
         "reworked": rework.reworked,
         "added": rework.added,
         "removed": rework.removed,
         "share": rework.share(),
         "sampled": rework.sampled,
-        "by": rework.by.iter().map(|taken| json!({
-            "session": taken.session, "lines": taken.lines, "events": shown(&taken.events),
-        })).collect::<Vec<_>>(),
+        "by": rework.by.iter().map(taken_shape).collect::<Vec<_>>(),
         "revert": rework.revert.as_ref().map(|revert| json!({
             "commit": revert.commit.to_string(), "session": revert.session,
             "event": revert.event.to_string(), "dropped": revert.dropped,
         })),
     })
+}
+
+/// What a later session took away.
+fn taken_shape(taken: &Taken) -> Value {
+    let events: Vec<String> = taken.events.iter().map(ToString::to_string).collect();
+    json!({ "session": taken.session, "lines": taken.lines, "events": events })
 }

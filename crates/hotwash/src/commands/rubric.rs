@@ -4,7 +4,7 @@ use super::Context;
 use crate::cli;
 use crate::errors::{Exit, Failure};
 use crate::run::rubric;
-use crate::screen::text::{left, words, wrap_indented};
+use crate::screen::text::{left, words, wrap, wrap_indented};
 use hotwash_core::rubric::{Kind, Rubric};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -31,8 +31,9 @@ fn list(context: &Context<'_>) -> String {
         let _ = writeln!(out, "{mark} {}  {}", left(&rubric.id(), 10), rubric.title);
         let _ = writeln!(out, "              {}", wrap_indented(&names.join(", "), context.screen.width, 14));
     }
-    out.push_str("\n* in use. `hotwash rubric show NAME --source > mine.toml` starts one of your own,\n");
-    out.push_str("`hotwash rubric check mine.toml` checks it, `--rubric mine.toml` grades by it.\n");
+    let how = "* in use. `hotwash rubric show NAME --source > mine.toml` starts one of your own, \
+               `hotwash rubric check mine.toml` checks it, `--rubric mine.toml` grades by it.";
+    let _ = writeln!(out, "\n{}", wrap(how, context.screen.width).join("\n"));
     out
 }
 
@@ -67,7 +68,7 @@ fn show(context: &Context<'_>, rubric: &Rubric) -> String {
         out.push('\n');
     }
     let tiers: Vec<String> = rubric.tiers.iter().map(|tier| format!("{} from {}", tier.name, tier.from / 10)).collect();
-    let _ = writeln!(out, "tiers  {}", tiers.join(", "));
+    let _ = writeln!(out, "tiers  {}", wrap_indented(&tiers.join(", "), width, 7));
     let _ =
         writeln!(out, "An overall score needs {} of {} dimensions.", rubric.min_dimensions, rubric.dimensions.len());
     let _ = writeln!(out, "hash   {}", rubric.hash());

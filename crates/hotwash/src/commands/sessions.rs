@@ -9,12 +9,18 @@ use crate::screen::numbers::{cost_short, count, duration, points};
 use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, width, wrap};
 use crate::shapes;
+use hotwash_core::reports::Page;
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_engine::stores::{Row, StoredPart};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::fmt::Write as _;
+
+/// How many sessions are on a page.
+const LIMIT: usize = 20;
+/// So many columns a title has at least.
+const TITLE: usize = 12;
 
 pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
@@ -27,13 +33,19 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
     sort(&mut rows, args.sort);
     let exit = run.report();
 
-    let (limit, page) = (args.limit as usize, args.page as usize);
-    let from = (page - 1).saturating_mul(limit).min(rows.len());
-    let shown = &rows[from..(from + limit).min(rows.len())];
-    let pages = rows.len().div_ceil(limit).max(1);
+    let limit = args.part.limit.map_or(LIMIT, |limit| limit as usize);
+    let offset = match args.page {
+        Some(page) => (page as usize - 1).saturating_mul(limit),
+        None => args.part.offset as usize,
+    };
+    let page = Page { offset, limit: Some(limit) };
+    let shown = page.of(&rows);
     if args.json {
         let mut document = shapes::head(&run, &window, &counts);
-        document["page"] = json!({ "page": page, "of": pages, "limit": limit, "sessions": rows.len() });
+        let pages = rows.len().div_ceil(limit).max(1);
+        document["page"] = json!({
+            "page": offset / limit + 1, "of": pages, "offset": offset, "limit": limit, "sessions": rows.len(),
+        });
         document["sessions"] = Value::Array(shown.iter().map(|row| shapes::session(row, &run, false)).collect());
         stdout(&shapes::document(&document))?;
         return Ok(exit);
@@ -41,21 +53,33 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
 
     let mut out = String::new();
     if shown.is_empty() {
-        out.push_str(&nothing(rows.len(), args, pages, &window.words));
+        out.push_str(&nothing(rows.len(), args, page, &window.words));
         stdout(&out)?;
         return Ok(exit);
     }
     let why = if args.why { reasons(shown, &run)? } else { Vec::new() };
-    out.push_str(&table(shown, &why, &run.rubric, screen));
+    out.push_str(&table(shown, &rows, &why, &run.rubric, screen));
     let example = if run.example { ", the made-up example week" } else { "" };
-    let which = format!("{}{example}", window.words);
+    let first = rows.iter().filter_map(|row| row.session.from).min();
+    let last = rows.iter().filter_map(|row| row.session.to).max();
+    let which = format!("{}, {}{example}", screen.clock.span(first, last), window.words);
+    let all = count(rows.len() as u64, "session");
+    let end = page.offset + shown.len();
     let head = if shown.len() == rows.len() {
-        format!("{} ({which})", count(rows.len() as u64, "session"))
+        format!("{all} ({which})")
     } else {
-        let next = if page < pages { format!("; --page {} for more", page + 1) } else { String::new() };
-        format!("{}-{} of {} ({which}){next}", from + 1, from + shown.len(), count(rows.len() as u64, "session"))
+        let more = if end == rows.len() {
+            String::new()
+        } else if end.is_multiple_of(limit) {
+            format!("; --page {} for more", end / limit + 1)
+        } else {
+            format!("; --offset {end} for more")
+        };
+        format!("{}-{end} of {all} ({which}){more}", page.offset + 1)
     };
-    let _ = writeln!(out, "{}", fit(&head, screen.width));
+    for text in wrap(&head, screen.width) {
+        let _ = writeln!(out, "{text}");
+    }
     screen.page(&out)?;
     Ok(exit)
 }
@@ -78,7 +102,7 @@ pub(super) fn reason(part: &StoredPart, run: &Run<'_>) -> String {
     }
 }
 
-fn table(rows: &[Row], why: &[Vec<String>], rubric: &Rubric, screen: &crate::screen::Screen) -> String {
+fn table(rows: &[Row], all: &[Row], why: &[Vec<String>], rubric: &Rubric, screen: &crate::screen::Screen) -> String {
     let tier_wide = rubric.tiers.iter().map(|tier| width(&tier.name)).max().unwrap_or(0).max(8);
     let project_wide = rows
         .iter()
@@ -86,17 +110,28 @@ fn table(rows: &[Row], why: &[Vec<String>], rubric: &Rubric, screen: &crate::scr
         .max()
         .unwrap_or(0)
         .clamp(7, if screen.width > 100 { 24 } else { 10 });
-    let head = format!(
-        "{} {} {} {} {} {} {} {} title",
-        left("tier", tier_wide),
-        right("score", 5),
-        left("id", 8),
-        left("project", project_wide),
-        right("date", 6),
-        right("active", 6),
-        right("turns", 5),
-        right("cost", 6),
-    );
+    let days = screen.clock.days(all.iter().map(|row| row.session.to));
+    let mut columns =
+        vec![("project", project_wide), ("date", days.columns()), ("active", 6), ("turns", 5), ("cost", 6)];
+    // What is left for the title, behind tier, score and id. On a narrow screen other columns make room for it.
+    let room = |columns: &[(&str, usize)]| {
+        let taken = tier_wide + 16 + columns.iter().map(|(_, wide)| wide + 1).sum::<usize>();
+        screen.width.saturating_sub(taken)
+    };
+    for name in ["turns", "cost", "active", "project"] {
+        if room(&columns) < TITLE {
+            columns.retain(|(known, _)| *known != name);
+        }
+    }
+    let cells = |text: &dyn Fn(&str) -> String| -> String {
+        let cell = |(name, wide): &(&str, usize)| match *name {
+            "project" => left(&text(name), *wide) + " ",
+            _ => right(&text(name), *wide) + " ",
+        };
+        columns.iter().map(cell).collect()
+    };
+    let titles = cells(&str::to_owned);
+    let head = format!("{} {} {} {titles}title", left("tier", tier_wide), right("score", 5), left("id", 8));
     let mut out = screen.style.heading(&fit(&head, screen.width)) + "\n";
     for (at, row) in rows.iter().enumerate() {
         let session = &row.session;
@@ -114,40 +149,44 @@ fn table(rows: &[Row], why: &[Vec<String>], rubric: &Rubric, screen: &crate::scr
             _ => (2, "ungraded", if is_suspected(row) { "-!" } else { "- " }.into()),
         };
         let tier = screen.style.tier(place, &left(tier, tier_wide));
-        let rest = format!(
-            " {} {} {} {} {} {} {} ",
-            right(&score, 5),
-            session.id.short(),
-            left(session.project_name(), project_wide),
-            right(&screen.clock.day(session.to), 6),
-            right(&duration(facts.pace.active_seconds), 6),
-            right(&facts.prompts.turns.to_string(), 5),
-            right(&cost_short(&row.with_subagents.cost), 6),
-        );
-        let room = screen.width.saturating_sub(tier_wide + width(&rest));
-        let _ = writeln!(out, "{tier}{rest}{}", fit(&line(session.title.as_str()), room));
+        let texts = cells(&|name| match name {
+            "project" => session.project_name().to_owned(),
+            "date" => days.day(session.to),
+            "active" => duration(facts.pace.active_seconds),
+            "turns" => facts.prompts.turns.to_string(),
+            _ => cost_short(&row.with_subagents.cost),
+        });
+        let title = fit(&line(session.title.as_str()), room(&columns));
+        let _ = writeln!(out, "{tier} {} {} {texts}{title}", right(&score, 5), session.id.short());
         for reason in why.get(at).into_iter().flatten() {
             for (part, text) in wrap(reason, screen.width.saturating_sub(4)).iter().enumerate() {
                 let _ = writeln!(out, "  {}{}", if part == 0 { "" } else { "  " }, screen.style.quiet(text));
             }
         }
     }
+    let note = |text: &str, out: &mut String| {
+        for text in wrap(text, screen.width) {
+            let _ = writeln!(out, "{}", screen.style.quiet(&text));
+        }
+    };
     if rows.iter().any(is_suspected) {
-        out.push_str(&screen.style.quiet("! suspected: its own text speaks to the judge; left out of every mean"));
-        out.push('\n');
+        note("! suspected: its own text speaks to the judge; left out of every mean", &mut out);
     }
     if rows.iter().filter(|row| !is_suspected(row)).any(|row| {
         matches!(row.grade.as_ref().map(|grade| &grade.overall), Some(Overall::Graded { process_only: true, .. }))
     }) {
-        out.push_str(&screen.style.quiet("* process only: nothing shows whether the goal was reached"));
-        out.push('\n');
+        note("* process only: nothing shows whether the goal was reached", &mut out);
     }
     out
 }
 
-fn nothing(all: usize, args: &Sessions, pages: usize, window: &str) -> String {
+fn nothing(all: usize, args: &Sessions, page: Page, window: &str) -> String {
     if all > 0 {
-        return format!("There is no page {}; the last one is {pages}.\n", args.page);
+        let pages = all.div_ceil(page.limit.unwrap_or(all));
+        return match args.page {
+            Some(page) => format!("There is no page {page}; the last one is {pages}.\n"),
+            None => format!("--offset {} is behind the last of {}.\n", page.offset, count(all as u64, "session")),
+        };
     }
     let filters = [
         args.select.project.as_ref().map(|_| "--project"),

@@ -89,7 +89,10 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
         Some(event) => format!("hotwash show {id} {event}{example} | show {id} --all | show {id} --events"),
         None => format!("hotwash show {id} --all{example} | show {id} --events"),
     };
-    let _ = writeln!(out, "\nnext: {}", screen.style.command(&next));
+    let fits = |next: &&str| width("next: ") + width(next) <= screen.width;
+    let shorter = next.rsplit_once(" | ").map(|(first, _)| first);
+    let next = Some(next.as_str()).filter(fits).or(shorter).unwrap_or(&next);
+    let _ = writeln!(out, "\nnext: {}", screen.style.command(next));
     screen.page(&out)?;
     Ok(exit)
 }
@@ -348,7 +351,11 @@ fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
     let style = screen.style;
     let head = match &grade.overall {
         Overall::Graded { thousandths, tier, process_only, .. } => {
-            let process = if *process_only { ", process only (result unknown)" } else { "" };
+            let process = match process_only {
+                true if screen.width < 70 => ", process only",
+                true => ", process only (result unknown)",
+                false => "",
+            };
             let place = run.rubric.tiers.iter().position(|known| known.name == *tier).unwrap_or(0);
             let score = style.tier(place, &format!("{tier} {} of 100", points(*thousandths)));
             format!("{}  {score}  unchecked{process}", style.heading("OVERALL"))

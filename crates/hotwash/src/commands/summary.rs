@@ -26,6 +26,8 @@ use std::time::Duration;
 const WORST: usize = 3;
 /// How many causes are.
 const CAUSES: usize = 4;
+/// On a screen of fewer columns a session is told in fewer words.
+const NARROW: usize = 72;
 
 pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failure> {
     let run = Run::new(&context.settings, context.env, Input::SourcesOrExample)?;
@@ -164,16 +166,17 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
     );
     lines.push(style.heading(&head));
 
-    // One column is two points and a half.
-    let mut strip = [0u32; 41];
+    // One column is two points and a half, or five.
+    let columns = if screen.width < 60 { 20 } else { 40 };
+    let mut strip = vec![0u32; columns + 1];
     for thousandths in &all {
-        strip[(*thousandths as usize / 25).min(40)] += 1;
+        strip[(*thousandths as usize * columns / 1000).min(columns)] += 1;
     }
     let dots: String = strip
         .iter()
         .enumerate()
         .map(|(at, n)| match n {
-            0 if at % 10 == 0 => '|',
+            0 if at * 4 % columns == 0 => '|',
             0 => ' ',
             1 => '.',
             2 => ':',
@@ -181,7 +184,8 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
             _ => 'O',
         })
         .collect();
-    lines.push(format!("  spread   0 {dots} 100  .1 :2 o3-5 O6+"));
+    let legend = if screen.width < 75 { "" } else { "  .1 :2 o3-5 O6+" };
+    lines.push(format!("  spread   0 {dots} 100{legend}"));
 
     let mut parts: Vec<(String, String)> = Vec::new();
     for (place, tier) in rubric.tiers.iter().enumerate() {
@@ -205,7 +209,10 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
         0 => String::new(),
         _ => format!("; {only} of {n} by process only: result unknown"),
     };
-    lines.push(format!("  trust    unchecked (no labels yet){process}"));
+    let trust = wrap(&format!("unchecked (no labels yet){process}"), screen.width.saturating_sub(11));
+    lines.extend(
+        trust.iter().enumerate().map(|(at, text)| format!("  {}{text}", left(if at == 0 { "trust" } else { "" }, 9))),
+    );
 }
 
 /// Those that count in nothing above, because their own text speaks to the judge.
@@ -229,16 +236,19 @@ fn entries(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen, lines: &mut V
     let wide = |text: &dyn Fn(&Row) -> String| shown.iter().map(|(row, _)| width(&text(row))).max().unwrap_or(0);
     let score_wide = wide(&score);
     let project_wide = wide(&|row| row.session.project_name().to_owned()).min(14);
+    let days = screen.clock.days(graded.iter().flat_map(|(row, _)| [row.session.from, row.session.to]));
     for (place, (row, thousandths)) in shown.iter().enumerate() {
         let session = &row.session;
         let tier = rubric.tiers.iter().position(|known| known.name == rubric.tiers.of(*thousandths).name).unwrap_or(0);
-        let about = format!(
-            " {} {} {} {}",
-            session.id.short(),
-            left(session.project_name(), project_wide),
-            right(&screen.clock.day(session.to), 6),
-            right(&active(row, run), 5),
-        );
+        let mut about = format!(" {}", session.id.short());
+        // On a narrow screen the reason says more.
+        if screen.width >= NARROW {
+            let _ = write!(about, " {}", left(session.project_name(), project_wide));
+        }
+        let _ = write!(about, " {}", right(&days.day(session.to), days.columns()));
+        if screen.width >= NARROW {
+            let _ = write!(about, " {}", right(&active(row, run), 5));
+        }
         let losses = row.grade.as_ref().map(|grade| ledger::losses(grade, rubric)).unwrap_or_default();
         let why = losses.first().map_or_else(|| "nothing stands out".into(), |loss| ledger::label(loss.fact));
         let used = 5 + score_wide + width(&about);

@@ -3,6 +3,7 @@
 use hotwash_core::sessions::Timestamp;
 use jiff::tz::TimeZone;
 use jiff::{Zoned, civil};
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// How moments are shown.
@@ -10,6 +11,24 @@ use std::sync::OnceLock;
 pub(crate) struct Clock {
     /// Known from the first moment on that is shown.
     zone: OnceLock<TimeZone>,
+}
+
+/// How the days of a list are shown.
+pub(crate) struct Days<'c> {
+    clock: &'c Clock,
+    with_year: bool,
+}
+
+impl Days<'_> {
+    /// How many columns a day takes.
+    pub(crate) fn columns(&self) -> usize {
+        if self.with_year { "28 Oct 2026".len() } else { "28 Oct".len() }
+    }
+
+    /// "8 Oct", or "8 Oct 2026".
+    pub(crate) fn day(&self, at: Option<Timestamp>) -> String {
+        if self.with_year { self.clock.date(at) } else { self.clock.day(at) }
+    }
 }
 
 impl Clock {
@@ -33,6 +52,12 @@ impl Clock {
 
     fn show(&self, at: Timestamp, form: &str) -> String {
         self.zoned(at).map_or_else(|| "?".into(), |at| at.strftime(form).to_string())
+    }
+
+    /// Days in one style for a list: without the year where all of them are in the same one.
+    pub(crate) fn days(&self, all: impl Iterator<Item = Option<Timestamp>>) -> Days<'_> {
+        let years: BTreeSet<i16> = all.flatten().filter_map(|at| Some(self.zoned(at)?.year())).collect();
+        Days { clock: self, with_year: years.len() > 1 }
     }
 
     /// "8 Oct".

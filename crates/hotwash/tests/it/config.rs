@@ -33,6 +33,20 @@ fn settings_that_cannot_be_used_name_the_line() {
 }
 
 #[test]
+fn a_wrong_value_is_blamed_on_the_file_that_holds_it() {
+    let home = Home::with_examples();
+    let file = home.path("work/.hotwash.toml");
+    for (text, line) in [("since = \"yesterday\"\n", 1), ("# mine\nrubric = \"v9\"\n", 2)] {
+        fs::write(&file, text).unwrap();
+        let block = home.run(&["sessions"]);
+        assert!(block.starts_with("exit: 2") && block.contains("[DIR]/work/.hotwash.toml"), "{block}");
+        assert!(block.contains(&format!("line {line}")) && !block.contains("--since is"), "{block}");
+    }
+    let block = home.run(&["sessions", "--since", "2w", "--rubric", "v8"]);
+    assert!(block.contains("there is no rubric `v8`") && !block.contains(".toml says so"), "{block}");
+}
+
+#[test]
 fn variables_are_documented() {
     assert_snapshot!(Home::empty().run(&["config", "--variables"]));
 }

@@ -24,6 +24,19 @@ fn groups_add_up_to_the_whole() {
 }
 
 #[test]
+fn groups_come_page_by_page() {
+    let home = Home::with_examples();
+    let groups = |args: &[&str]| {
+        let args: Vec<&str> = ["prism", "--json", "--by", "intent"].iter().chain(args).copied().collect();
+        home.json(&args)["groups"].as_array().unwrap().clone()
+    };
+    let all = groups(&[]);
+    let pages = [groups(&["--limit", "4"]), groups(&["--limit", "4", "--offset", "4"]), groups(&["--offset", "8"])];
+    assert_eq!(pages.concat(), all);
+    assert!(home.stdout(&["prism", "--by", "intent", "--limit", "4"]).contains(&format!("4 of {} shown", all.len())));
+}
+
+#[test]
 fn a_session_that_was_taken_back_says_by_whom() {
     let home = Home::with_examples();
     let sessions = home.json(&["score", "--json", "--since", "all"]);

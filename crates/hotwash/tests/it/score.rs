@@ -156,6 +156,9 @@ fn windows_are_anchored_to_the_newest_session() {
     assert_eq!(found(&["score", "--json", "--since", "all", "--until", "2026-10-05"]), 3);
     assert_eq!(found(&["score", "--json", "--since", "24h", "--until", "2026-10-05"]), 3);
     assert_snapshot!(home.run(&["score", "--since", "yesterday"]));
+    assert_eq!(found(&["score", "--json", "--since", "2026-10-05", "--until", "2026-10-05"]), 3);
+    let block = home.run(&["score", "--since", "2026-10-06", "--until", "2026-10-05"]);
+    assert!(block.starts_with("exit: 2") && block.contains("--until ends before --since begins"), "{block}");
     assert_snapshot!(home.run(&["--since", "2d", "score"]));
 }
 

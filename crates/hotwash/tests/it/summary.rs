@@ -34,6 +34,30 @@ fn fits_on_a_screen() {
 }
 
 #[test]
+fn fits_on_a_narrow_screen() {
+    let home = Home::with_examples();
+    for args in [
+        &[][..],
+        &["--example"],
+        &["prism", "--by", "intent"],
+        &["prism", "--by", "project"],
+        &["sessions"],
+        &["sessions", "--why"],
+        &["show", "last"],
+        &["show", "last", "--events"],
+        &["rework", "last"],
+        &["rubric", "list"],
+    ] {
+        let output = home.command(args).env("COLUMNS", "60").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().count() > 1, "{args:?}\n{text}");
+        for line in text.lines() {
+            assert!(columns(line) <= 60, "{args:?}: {} columns: {line}", columns(line));
+        }
+    }
+}
+
+#[test]
 fn a_second_run_says_the_same() {
     let home = Home::with_examples();
     let first = home.run(&[]);
