@@ -4,7 +4,6 @@
 
 mod cli;
 mod commands;
-mod counts;
 mod env;
 mod errors;
 mod example;
@@ -12,7 +11,6 @@ mod folders;
 mod judge;
 mod judge_settings;
 mod langfuse;
-mod ledger;
 mod machine;
 mod proxy;
 mod pulling;
@@ -22,7 +20,6 @@ mod screen;
 mod settings;
 mod shapes;
 mod sharing;
-mod timeline;
 mod window;
 
 use clap::Parser as _;

@@ -9,15 +9,16 @@ use crate::screen::progress::Progress;
 use crate::screen::text::words;
 use crate::screen::{self, Screen};
 use crate::settings::{Layer, Settings};
-use crate::window::Window;
+use crate::window;
 use hotwash_core::prices;
 use hotwash_core::redaction::{Rules, redact};
+use hotwash_core::reports::{Counts, Window};
 use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::{Event, Opening, SessionId};
 use hotwash_engine::archive::Archive;
 use hotwash_engine::pipeline::{self, Ingested, Setup, Untold};
 use hotwash_engine::sources::claude_code::discover::{Discovery, Found, discover};
-use hotwash_engine::stores::{Query, Row, Sqlite, Store, StoreError, StoredPart, Topic};
+use hotwash_engine::stores::{Became, Query, Row, Sqlite, Store, StoreError, StoredPart, Topic};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -236,7 +237,7 @@ impl<'a> Run<'a> {
         // Who names transcripts wants all of them.
         let all = self.paths.is_some() && self.settings.since.from == Layer::Default;
         let since = if all { "all" } else { &self.settings.since.value };
-        Window::of(since, until, &screen.clock, &*self.store, query)
+        window::settle(since, until, &screen.clock, &*self.store, query)
     }
 
     /// The sessions of a window, and the window.
@@ -249,6 +250,13 @@ impl<'a> Run<'a> {
         let window = self.window(screen, until, query)?;
         let rows = self.store.sessions(&window.within(query))?;
         Ok((window, rows))
+    }
+
+    /// Counts the transcripts of this run, of which `rows` are the sessions that `query` asked for; `known` is what the store
+    /// says became of them.
+    pub(crate) fn counts(&self, rows: &[Row], query: &Query, known: &HashMap<String, Became>) -> Counts {
+        let found = self.found.iter().map(|found| found.path.to_string_lossy());
+        Counts::of(found, &self.ingested.failed, rows, query, known)
     }
 
     /// Asks the store two things at once, where there is a second way into it.

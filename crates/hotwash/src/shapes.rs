@@ -1,14 +1,12 @@
 //! Sessions as machines read them. `docs/json.md` describes every key; a change here is a change there.
 
 use crate::commands::rework;
-use crate::counts::Counts;
 use crate::judge::{Judged, Topics};
 use crate::run::Run;
-use crate::window::Window;
 use hotwash_core::facts::{Cost, FactValue as _, Tokens};
 use hotwash_core::outcomes::{self, Booleans, Outcome};
 use hotwash_core::prices::Picodollars;
-use hotwash_core::reports::Page;
+use hotwash_core::reports::{Counts, Page, Window};
 use hotwash_core::scores::{Overall, Reading, Score, Value as ScoreValue, offline};
 use hotwash_core::sessions::{EventId, Timestamp};
 use hotwash_core::verdicts;

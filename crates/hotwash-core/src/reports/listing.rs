@@ -1,4 +1,8 @@
-//! Lists of sessions and of other things: a part of them at a time.
+//! Lists of sessions and of other things: filtered, sorted, and a part of them at a time.
+
+use crate::records::Row;
+use crate::scores::Overall;
+use std::cmp::Reverse;
 
 /// Which part of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +19,58 @@ impl Page {
         let rest = all.get(self.offset..).unwrap_or_default();
         rest.get(..self.limit.unwrap_or(rest.len())).unwrap_or(rest)
     }
+}
+
+/// Which sessions of those that are there.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Of one of these tiers, in upper or lower case, `ungraded` being one too; empty for all.
+    pub tiers: Vec<String>,
+    /// The title contains all of these words.
+    pub words: String,
+}
+
+impl Filter {
+    /// Whether a session is one of them.
+    pub fn takes(&self, row: &Row) -> bool {
+        let tier = match row.grade.as_ref().map(|grade| &grade.overall) {
+            Some(Overall::Graded { tier, .. }) => tier.as_str(),
+            _ => "ungraded",
+        };
+        let title = row.session.title.as_str().to_lowercase();
+        (self.tiers.is_empty() || self.tiers.iter().any(|wanted| wanted.eq_ignore_ascii_case(tier)))
+            && self.words.to_lowercase().split_whitespace().all(|word| title.contains(word))
+    }
+}
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The lowest overall score first; those without one last.
+    Worst,
+    /// The latest first.
+    Newest,
+    /// The longest active time first.
+    Longest,
+    /// The dearest first, subagents included.
+    Cost,
+}
+
+/// The sessions that a filter takes, in order. Rows come newest first, which also decides between equals.
+pub fn list(mut rows: Vec<Row>, filter: &Filter, order: Order) -> Vec<Row> {
+    rows.retain(|row| filter.takes(row));
+    match order {
+        Order::Newest => {}
+        Order::Worst => rows.sort_by_key(|row| row.overall().unwrap_or(u32::MAX)),
+        Order::Longest => rows.sort_by_key(|row| Reverse(row.session.facts.get().pace.active_seconds)),
+        Order::Cost => rows.sort_by_key(|row| Reverse(row.with_subagents.cost.known)),
+    }
+    rows
+}
+
+/// Puts the oldest first: the order of a document must not hang on anything but the sessions.
+pub fn oldest_first(rows: &mut [Row]) {
+    rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::screen::stdout;
 use crate::screen::text::words;
 use crate::shapes;
 use hotwash_core::facts::FactValue as _;
+use hotwash_core::reports::oldest_first;
 use hotwash_core::scores::{Overall, Reading, offline};
 use hotwash_engine::stores::Row;
 use std::fs;
@@ -16,7 +17,7 @@ pub(super) fn run(context: &Context<'_>, args: &Export) -> Result<Exit, Failure>
     let run = Run::new(&context.settings, context.env, Input::Sources)?;
     let query = run.query(project(&args.select), args.subagents);
     let (_, mut rows) = run.sessions(&context.screen, args.select.until.as_deref(), &query)?;
-    rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
+    oldest_first(&mut rows);
     let exit = run.report();
     let page = args.part.page();
     let rows = page.of(&rows);

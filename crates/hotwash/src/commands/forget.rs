@@ -9,7 +9,7 @@ use crate::screen;
 use crate::screen::numbers::count;
 use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, words};
-use crate::window::Window;
+use crate::window;
 use hotwash_core::sessions::{SessionId, SessionKind};
 use hotwash_engine::pipeline::{self, ForgetError};
 use hotwash_engine::stores::Row;
@@ -83,7 +83,7 @@ fn pick(context: &Context<'_>, args: &Forget, run: &Run<'_>) -> Result<Vec<Row>,
     } else {
         let query = run.query(args.project.as_deref(), true);
         let since = args.since.as_deref().unwrap_or("all");
-        let window = Window::of(since, args.until.as_deref(), &context.screen.clock, &*run.store, &query)?;
+        let window = window::settle(since, args.until.as_deref(), &context.screen.clock, &*run.store, &query)?;
         run.store.sessions(&window.within(&query))?
     };
     // A transcript goes as a whole, so sessions that share one go together.

@@ -9,18 +9,16 @@ use crate::screen::numbers::count;
 use crate::screen::text::{broken, fit, left, line, right, width, wrap};
 use crate::screen::{self, Screen, stdout};
 use crate::shapes;
-use crate::window::Window;
-use hotwash_core::outcomes::prism::{FEWEST, Prism, PrismInput, iso_week, provisional};
+use crate::window;
+use hotwash_core::outcomes::prism::{FEWEST, Prism};
 use hotwash_core::outcomes::{self, Goal};
-use hotwash_core::reports::Page;
-use hotwash_core::rework::repository;
+use hotwash_core::reports::{self, Page, Window};
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::Timestamp;
 use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::langfuse::keep;
-use hotwash_engine::stores::{Judged, Query, Row, Ruled, Store};
+use hotwash_engine::stores::{Judged, Query, Store};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// What the score is called on screens.
@@ -35,8 +33,8 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     if args.git {
         ask_git(&run, context, &mut judged);
     }
-    let all = Prism::of(judged.iter().map(|judged| input(judged, now)));
-    let groups = args.by.map(|by| (by, sorted(grouped(&judged, by, now), by)));
+    let all = Prism::of(judged.iter().map(|judged| judged.input(now)));
+    let groups = args.by.map(|by| (by, reports::goals_by(&judged, group(by), now, agent)));
     let page = args.part.page();
     let exit = run.report();
     if args.json {
@@ -80,7 +78,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
 fn judged(run: &Run<'_>, screen: &Screen, args: &Args) -> Result<(Window, Vec<Judged>, Timestamp), Failure> {
     let query = run.query(project(&args.select), false);
     let since = run.settings.since.value.as_str();
-    let window = Window::of(since, args.select.until.as_deref(), &screen.clock, &*run.store, &query)?;
+    let window = window::settle(since, args.select.until.as_deref(), &screen.clock, &*run.store, &query)?;
     let judged = run.store.judged(&window.within(&query))?;
     Ok((window, judged, newest(&*run.store)?))
 }
@@ -103,47 +101,22 @@ pub(super) fn newest(store: &dyn Store) -> Result<Timestamp, Failure> {
     Ok(store.newest(&Query::default())?.unwrap_or(Timestamp(0)))
 }
 
-/// A session as the score takes it.
-pub(super) fn input(judged: &Judged, now: Timestamp) -> PrismInput {
-    let provisional = judged.to.is_some_and(|to| provisional(to, now));
-    PrismInput { ruling: judged.ruling, rework: judged.reworked, provisional, by_model: judged.by_model }
-}
-
-/// The same of one that is listed, if its outcome is known.
-pub(super) fn input_of_row(row: &Row, now: Timestamp) -> Option<PrismInput> {
-    let Ruled { ruling, reworked, by_model } = row.ruled?;
-    let provisional = row.session.to.is_some_and(|to| provisional(to, now));
-    Some(PrismInput { ruling, rework: reworked, provisional, by_model })
-}
-
-/// The most sessions first; weeks in order.
-fn sorted(groups: BTreeMap<String, Prism>, by: By) -> Vec<(String, Prism)> {
-    let mut groups: Vec<(String, Prism)> = groups.into_iter().collect();
-    if by != By::Week {
-        groups.sort_by_key(|(_, prism)| std::cmp::Reverse(prism.sessions));
+fn group(by: By) -> reports::By {
+    match by {
+        By::Project => reports::By::Project,
+        By::Week => reports::By::Week,
+        By::Model => reports::By::Model,
+        By::Agent => reports::By::Agent,
+        By::Intent => reports::By::Intent,
     }
-    groups
 }
 
-fn grouped(judged: &[Judged], by: By, now: Timestamp) -> BTreeMap<String, Prism> {
-    Prism::by(judged.iter().map(|judged| {
-        let key = match by {
-            By::Project => repository(judged.project.as_str()).to_owned(),
-            By::Week => judged.to.map_or_else(|| "no date".into(), iso_week),
-            By::Model if judged.model.is_empty() => "no model".into(),
-            By::Model => judged.model.clone(),
-            By::Agent => agent(&judged.path),
-            By::Intent => judged.ruling.intent.name().into(),
-        };
-        (key, input(judged, now))
-    }))
-}
-
-/// The agent that a transcript is of.
-fn agent(path: &str) -> String {
-    match Agent::of(path.as_ref()) {
+/// The agent that a session is of.
+fn agent(judged: &Judged) -> String {
+    let path = judged.path.as_ref();
+    match Agent::of(path) {
         Agent::ClaudeCode => "Claude Code".into(),
-        Agent::Langfuse => keep::recorded_by(path.as_ref()).unwrap_or_else(|| "unknown".into()),
+        Agent::Langfuse => keep::recorded_by(path).unwrap_or_else(|| "unknown".into()),
     }
 }
 

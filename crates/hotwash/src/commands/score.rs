@@ -2,7 +2,6 @@
 
 use super::{Context, project, summary};
 use crate::cli::{Score, Source};
-use crate::counts::{Counts, is_suspected};
 use crate::errors::{Exit, Failure};
 use crate::judge;
 use crate::langfuse;
@@ -11,6 +10,7 @@ use crate::run::{Input, Run};
 use crate::screen;
 use crate::screen::stdout;
 use crate::shapes;
+use hotwash_core::reports::{oldest_first, overview};
 use hotwash_engine::stores::{Query, Row};
 
 pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> {
@@ -48,9 +48,8 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     } else {
         None
     };
-    // The order of a document must not hang on anything but the sessions.
-    rows.sort_by(|a, b| (a.session.from, &a.session.id).cmp(&(b.session.from, &b.session.id)));
-    let counts = Counts::of(&run, &rows, &query, &run.store.outcomes()?);
+    oldest_first(&mut rows);
+    let counts = run.counts(&rows, &query, &*run.store.outcomes()?);
     let prism = summary::prism(&*run.store, &window, &query)?;
     let mut exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
     if let Some(pulled) = &pulled {
@@ -98,10 +97,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         return Err(failure);
     }
     let Some(bar) = args.fail_under else { return Ok(exit) };
-    let trusted = rows.iter().filter(|row| !is_suspected(row));
-    let grades: Vec<u32> = trusted.filter_map(|row| row.grade.as_ref()?.overall.thousandths()).collect();
-    let sum: u64 = grades.iter().map(|thousandths| u64::from(*thousandths)).sum();
-    if grades.is_empty() {
+    let Some(spread) = overview(&rows, &run.rubric).spread else {
         // A gate that passes on nothing is no gate.
         let but = match counts.suspected {
             0 => String::new(),
@@ -109,8 +105,9 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         };
         screen::stderr(&format!("warning: no session was graded{but}: nothing to compare with --fail-under\n"));
         return Ok(Exit::Partly);
-    } else if (sum as f64) < bar * 10.0 * grades.len() as f64 {
-        let mean = sum as f64 / 10.0 / grades.len() as f64;
+    };
+    let mean = spread.mean / 10.0;
+    if mean < bar {
         screen::stderr(&format!("the mean overall score is {mean:.1}, under {bar}\n"));
         return Ok(Exit::Under);
     }

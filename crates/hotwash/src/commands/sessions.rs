@@ -2,19 +2,17 @@
 
 use super::{Context, project};
 use crate::cli::{Sessions, Sort};
-use crate::counts::{Counts, is_suspected};
 use crate::errors::{Exit, Failure};
 use crate::run::{Input, Run};
 use crate::screen::numbers::{cost_short, count, duration, points};
 use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, width, wrap};
 use crate::shapes;
-use hotwash_core::reports::Page;
+use hotwash_core::reports::{Filter, Order, Page, list};
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_engine::stores::{Row, StoredPart};
 use serde_json::{Value, json};
-use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 /// How many sessions are on a page.
@@ -27,10 +25,10 @@ pub(super) fn run(context: &Context<'_>, args: &Sessions) -> Result<Exit, Failur
     let screen = &context.screen;
     check_tiers(&args.tier, &run.rubric)?;
     let query = run.query(project(&args.select), args.subagents);
-    let (window, mut rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
-    let counts = Counts::of(&run, &rows, &query, &run.store.outcomes()?);
-    rows.retain(|row| wanted(row, args));
-    sort(&mut rows, args.sort);
+    let (window, rows) = run.sessions(screen, args.select.until.as_deref(), &query)?;
+    let counts = run.counts(&rows, &query, &run.store.outcomes()?);
+    let filter = Filter { tiers: args.tier.clone(), words: args.search.clone().unwrap_or_default() };
+    let rows = list(rows, &filter, order(args.sort));
     let exit = run.report();
 
     let limit = args.part.limit.map_or(LIMIT, |limit| limit as usize);
@@ -139,14 +137,14 @@ fn table(rows: &[Row], all: &[Row], why: &[Vec<String>], rubric: &Rubric, screen
         let (place, tier, score) = match row.grade.as_ref().map(|grade| &grade.overall) {
             Some(Overall::Graded { thousandths, tier, process_only, .. }) => {
                 let place = rubric.tiers.iter().position(|known| known.name == *tier).unwrap_or(0);
-                let mark = match (is_suspected(row), process_only) {
+                let mark = match (row.is_suspected(), process_only) {
                     (true, _) => "!",
                     (false, true) => "*",
                     (false, false) => " ",
                 };
                 (place, tier.as_str(), format!("{}{mark}", points(*thousandths)))
             }
-            _ => (2, "ungraded", if is_suspected(row) { "-!" } else { "- " }.into()),
+            _ => (2, "ungraded", if row.is_suspected() { "-!" } else { "- " }.into()),
         };
         let tier = screen.style.tier(place, &left(tier, tier_wide));
         let texts = cells(&|name| match name {
@@ -169,12 +167,10 @@ fn table(rows: &[Row], all: &[Row], why: &[Vec<String>], rubric: &Rubric, screen
             let _ = writeln!(out, "{}", screen.style.quiet(&text));
         }
     };
-    if rows.iter().any(is_suspected) {
+    if rows.iter().any(Row::is_suspected) {
         note("! suspected: its own text speaks to the judge; left out of every mean", &mut out);
     }
-    if rows.iter().filter(|row| !is_suspected(row)).any(|row| {
-        matches!(row.grade.as_ref().map(|grade| &grade.overall), Some(Overall::Graded { process_only: true, .. }))
-    }) {
+    if rows.iter().any(|row| !row.is_suspected() && row.is_process_only()) {
         note("* process only: nothing shows whether the goal was reached", &mut out);
     }
     out
@@ -202,17 +198,6 @@ fn nothing(all: usize, args: &Sessions, page: Page, window: &str) -> String {
     format!("No session matches ({window}); {hint}.\n")
 }
 
-fn wanted(row: &Row, args: &Sessions) -> bool {
-    let tier = match row.grade.as_ref().map(|grade| &grade.overall) {
-        Some(Overall::Graded { tier, .. }) => tier.as_str(),
-        _ => "ungraded",
-    };
-    let title = row.session.title.as_str().to_lowercase();
-    let words = args.search.as_deref().unwrap_or_default().to_lowercase();
-    (args.tier.is_empty() || args.tier.iter().any(|wanted| wanted.eq_ignore_ascii_case(tier)))
-        && words.split_whitespace().all(|word| title.contains(word))
-}
-
 fn check_tiers(tiers: &[String], rubric: &Rubric) -> Result<(), Failure> {
     let known: Vec<&str> = rubric.tiers.iter().map(|tier| tier.name.as_str()).chain(["ungraded"]).collect();
     match tiers.iter().find(|tier| !known.iter().any(|known| known.eq_ignore_ascii_case(tier))) {
@@ -223,13 +208,11 @@ fn check_tiers(tiers: &[String], rubric: &Rubric) -> Result<(), Failure> {
     }
 }
 
-/// Sorts; the store's order, newest first, decides between equals.
-fn sort(rows: &mut [Row], sort: Sort) {
-    let overall = |row: &Row| row.grade.as_ref().and_then(|grade| grade.overall.thousandths());
+fn order(sort: Sort) -> Order {
     match sort {
-        Sort::Newest => {}
-        Sort::Worst => rows.sort_by_key(|row| overall(row).unwrap_or(u32::MAX)),
-        Sort::Longest => rows.sort_by_key(|row| Reverse(row.session.facts.get().pace.active_seconds)),
-        Sort::Cost => rows.sort_by_key(|row| Reverse(row.with_subagents.cost.known)),
+        Sort::Worst => Order::Worst,
+        Sort::Newest => Order::Newest,
+        Sort::Longest => Order::Longest,
+        Sort::Cost => Order::Cost,
     }
 }

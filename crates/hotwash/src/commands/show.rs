@@ -2,7 +2,6 @@
 
 use super::{Context, summary};
 use crate::cli::Show;
-use crate::counts::is_suspected;
 use crate::errors::{Exit, Failure};
 use crate::run::{Input, Run};
 use crate::screen::Screen;
@@ -10,8 +9,9 @@ use crate::screen::numbers::{cost, count, duration, elapsed, grouped, points, sh
 use crate::screen::stdout;
 use crate::screen::text::{block, fit, fit_path, left, line, right, width, words, wrap};
 use crate::shapes;
-use crate::timeline::{self, Moment, Turn, What};
 use hotwash_core::evidence::{About, Evidence, Recorder};
+use hotwash_core::reports::losses;
+use hotwash_core::reports::timeline::{self, Moment, Turn, What};
 use hotwash_core::facts::Status;
 use hotwash_core::outcomes::{Goal, JudgeStatus, Outcome};
 use hotwash_core::prices::Picodollars;
@@ -65,7 +65,7 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
         self::outcome(outcome, &row, screen, &mut out);
     }
     if let Some(judging) = &row.judged {
-        let alarms = if is_suspected(&row) { alarms(&row, &run) } else { Vec::new() };
+        let alarms = if row.is_suspected() { alarms(&row, &run) } else { Vec::new() };
         self::judging(judging, &alarms, screen, &mut out);
     }
     if let Some(grade) = &row.grade {
@@ -83,7 +83,7 @@ pub(super) fn run(context: &Context<'_>, args: &Show) -> Result<Exit, Failure> {
     }
     let example = if run.settings.example { " --example" } else { "" };
     let id = row.session.id.short();
-    let losses = row.grade.as_ref().map(|grade| crate::ledger::losses(grade, &run.rubric)).unwrap_or_default();
+    let losses = row.grade.as_ref().map(|grade| losses::losses(grade, &run.rubric)).unwrap_or_default();
     let worst = losses.iter().find_map(|loss| loss.events.first());
     let next = match worst.or(cited.first()) {
         Some(event) => format!("hotwash show {id} {event}{example} | show {id} --all | show {id} --events"),

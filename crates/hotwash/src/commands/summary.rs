@@ -3,22 +3,19 @@
 use super::prism::{NAME, score, share};
 use super::{Context, project};
 use crate::cli::Select;
-use crate::counts::{Counts, is_suspected};
 use crate::errors::{Exit, Failure};
-use crate::ledger::{self, Loss};
 use crate::run::{Input, Run};
 use crate::screen::numbers::{count, duration, points};
 use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, width, wrap};
 use crate::screen::{LINES, Screen};
-use crate::timeline;
-use crate::window::Window;
 use hotwash_core::outcomes::Prism;
+use hotwash_core::reports::losses::{self, Loss};
+use hotwash_core::reports::{self, Counts, Overview, Spread, TOO_LITTLE, Window, overview, timeline};
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_core::sessions::EventId;
 use hotwash_engine::stores::{Lookup, Query, Row, Store};
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -37,8 +34,8 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
     let (rows, known) =
         run.at_once(|store| Ok(store.sessions(&window.within(&query))?), |store| Ok(store.outcomes()?))?;
     let now = super::prism::newest(&*run.store)?;
-    let prism = Prism::of(rows.iter().filter_map(|row| super::prism::input_of_row(row, now)));
-    let counts = Counts::of(&run, &rows, &query, &known);
+    let prism = reports::goals(&rows, now);
+    let counts = run.counts(&rows, &query, &known);
     let exit = run.report();
     stdout(&draw(&run, screen, &window, &rows, &counts, &prism, Some(context.started.elapsed())))?;
     Ok(exit)
@@ -48,7 +45,7 @@ pub(super) fn run(context: &Context<'_>, select: &Select) -> Result<Exit, Failur
 pub(super) fn prism(store: &dyn Store, window: &Window, query: &Query) -> Result<Prism, Failure> {
     let judged = store.judged(&window.within(query))?;
     let now = super::prism::newest(store)?;
-    Ok(Prism::of(judged.iter().map(|judged| super::prism::input(judged, now))))
+    Ok(Prism::of(judged.iter().map(|judged| judged.input(now))))
 }
 
 /// The summary of some sessions. `elapsed` is left out where the same text must come out again.
@@ -63,12 +60,11 @@ pub(super) fn draw(
 ) -> String {
     let style = screen.style;
     let mut lines = Vec::new();
-    let projects: BTreeSet<&str> = rows.iter().map(|row| row.session.repository()).collect();
-    let first = rows.iter().filter_map(|row| row.session.from).min();
-    let last = rows.iter().filter_map(|row| row.session.to).max();
-    let span = if rows.is_empty() { "no sessions".into() } else { screen.clock.span(first, last) };
+    let overview = overview(rows, &run.rubric);
+    let Overview { graded, suspected, .. } = &overview;
+    let span = if rows.is_empty() { "no sessions".into() } else { screen.clock.span(overview.from, overview.to) };
     let mut head = format!("hotwash   {span} ({})", window.words);
-    let amount = format!("{}, {}", count(projects.len() as u64, "project"), count(rows.len() as u64, "session"));
+    let amount = format!("{}, {}", count(overview.projects, "project"), count(rows.len() as u64, "session"));
     if width(&head) + 2 + width(&amount) > screen.width {
         head = format!("hotwash   {span}");
     }
@@ -82,21 +78,17 @@ pub(super) fn draw(
         });
     }
     headline(prism, screen, &mut lines);
-    let (suspected, trusted): (Vec<&Row>, Vec<&Row>) =
-        rows.iter().filter(|row| overall(row).is_some()).partition(|row| is_suspected(row));
-    let mut graded: Vec<(&Row, u32)> = trusted.into_iter().filter_map(|row| Some((row, overall(row)?))).collect();
-    graded.sort_by_key(|(row, thousandths)| (*thousandths, std::cmp::Reverse(row.session.to)));
-    if graded.is_empty() {
+    if let Some(spread) = &overview.spread {
+        scores(spread, counts, screen, &mut lines);
+        left_out(suspected, screen, &mut lines);
+        lines.push(String::new());
+        lines.push(style.heading("LOOK AT THESE FIRST"));
+        entries(graded, run, screen, &mut lines);
+    } else {
         if suspected.is_empty() {
             lines.push(nothing(run, rows, counts).into());
         }
-        left_out(&suspected, screen, &mut lines);
-    } else {
-        scores(&graded, &run.rubric, counts, screen, &mut lines);
-        left_out(&suspected, screen, &mut lines);
-        lines.push(String::new());
-        lines.push(style.heading("LOOK AT THESE FIRST"));
-        entries(&graded, run, screen, &mut lines);
+        left_out(suspected, screen, &mut lines);
     }
     let mut bottom = vec![String::new()];
     bottom.extend(wrap(&format!("{}.", counts.words()), screen.width));
@@ -112,8 +104,8 @@ pub(super) fn draw(
         Some(last) if width(last) + 1 + width(&local) <= screen.width => *last = format!("{last} {local}"),
         _ => bottom.push(local),
     }
-    bottom.push(next(&graded, run, screen));
-    causes(&graded, &run.rubric, screen, LINES.saturating_sub(1 + bottom.len()), &mut lines);
+    bottom.push(next(graded, run, screen));
+    causes(graded, &run.rubric, screen, LINES.saturating_sub(1 + bottom.len()), &mut lines);
     lines.extend(bottom);
     lines.join("\n") + "\n"
 }
@@ -151,25 +143,23 @@ fn headline(prism: &Prism, screen: &Screen, lines: &mut Vec<String>) {
 }
 
 /// The mean with its spread, a strip with a dot for each session, and the tiers.
-fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Screen, lines: &mut Vec<String>) {
+fn scores(spread: &Spread, counts: &Counts, screen: &Screen, lines: &mut Vec<String>) {
     let style = screen.style;
-    let all: Vec<u32> = graded.iter().map(|(_, thousandths)| *thousandths).collect();
-    let n = all.len();
+    let Spread { n, mean, median, lowest, highest, process_only, tiers, all } = spread;
     // Cut like every other score on the screen, so that one session is its own mean.
-    let mean = points(all.iter().sum::<u32>() / n as u32);
-    let median = points(all[(n - 1) / 2].midpoint(all[n / 2]));
-    let only = graded.iter().filter(|(row, _)| is_process_only(row)).count();
     let head = format!(
-        "OVERALL  mean {mean} of 100   median {median}   range {}-{}   n {n}",
-        points(all[0]),
-        points(all[n - 1])
+        "OVERALL  mean {} of 100   median {}   range {}-{}   n {n}",
+        points(*mean as u32),
+        points(*median),
+        points(*lowest),
+        points(*highest)
     );
     lines.push(style.heading(&head));
 
     // One column is two points and a half, or five.
     let columns = if screen.width < 60 { 20 } else { 40 };
     let mut strip = vec![0u32; columns + 1];
-    for thousandths in &all {
+    for thousandths in all {
         strip[(*thousandths as usize * columns / 1000).min(columns)] += 1;
     }
     let dots: String = strip
@@ -188,12 +178,11 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
     lines.push(format!("  spread   0 {dots} 100{legend}"));
 
     let mut parts: Vec<(String, String)> = Vec::new();
-    for (place, tier) in rubric.tiers.iter().enumerate() {
-        let n = graded.iter().filter(|(_, t)| rubric.tiers.of(*t).name == tier.name).count();
-        let word = format!("{} {n}", tier.name);
+    for (place, (tier, n)) in tiers.iter().enumerate() {
+        let word = format!("{tier} {n}");
         parts.push((word.clone(), style.tier(place, &word)));
     }
-    let too_little = format!("ungraded {}", counts.skipped_as(crate::counts::TOO_LITTLE));
+    let too_little = format!("ungraded {}", counts.skipped_as(TOO_LITTLE));
     parts.push((too_little.clone(), style.quiet(&too_little)));
     // Where there are very many, the last one goes: the bottom line says it too.
     let fits = |parts: &[(String, String)], gap: &str| {
@@ -205,9 +194,9 @@ fn scores(graded: &[(&Row, u32)], rubric: &Rubric, counts: &Counts, screen: &Scr
     }
     let painted: Vec<&str> = parts.iter().map(|(_, painted)| painted.as_str()).collect();
     lines.push(format!("  tiers    {}", painted.join(gap)));
-    let process = match only {
+    let process = match process_only {
         0 => String::new(),
-        _ => format!("; {only} of {n} by process only: result unknown"),
+        only => format!("; {only} of {n} by process only: result unknown"),
     };
     let trust = wrap(&format!("unchecked (no labels yet){process}"), screen.width.saturating_sub(11));
     lines.extend(
@@ -226,20 +215,21 @@ fn left_out(suspected: &[&Row], screen: &Screen, lines: &mut Vec<String>) {
 }
 
 /// Sessions to look at: who each is, and what cost it most.
-fn entries(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen, lines: &mut Vec<String>) {
+fn entries(graded: &[&Row], run: &Run<'_>, screen: &Screen, lines: &mut Vec<String>) {
     let rubric = &run.rubric;
     let shown = &graded[..graded.len().min(WORST)];
     let score = |row: &Row| match row.grade.as_ref().map(|grade| &grade.overall) {
         Some(Overall::Graded { thousandths, tier, .. }) => format!("{tier} {}", points(*thousandths)),
         _ => String::new(),
     };
-    let wide = |text: &dyn Fn(&Row) -> String| shown.iter().map(|(row, _)| width(&text(row))).max().unwrap_or(0);
+    let wide = |text: &dyn Fn(&Row) -> String| shown.iter().map(|row| width(&text(row))).max().unwrap_or(0);
     let score_wide = wide(&score);
     let project_wide = wide(&|row| row.session.project_name().to_owned()).min(14);
-    let days = screen.clock.days(graded.iter().flat_map(|(row, _)| [row.session.from, row.session.to]));
-    for (place, (row, thousandths)) in shown.iter().enumerate() {
+    let days = screen.clock.days(graded.iter().flat_map(|row| [row.session.from, row.session.to]));
+    for (place, row) in shown.iter().enumerate() {
         let session = &row.session;
-        let tier = rubric.tiers.iter().position(|known| known.name == rubric.tiers.of(*thousandths).name).unwrap_or(0);
+        let name = &rubric.tiers.of(row.overall().unwrap_or(0)).name;
+        let tier = rubric.tiers.iter().position(|known| known.name == *name).unwrap_or(0);
         let mut about = format!(" {}", session.id.short());
         // On a narrow screen the reason says more.
         if screen.width >= NARROW {
@@ -249,8 +239,8 @@ fn entries(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen, lines: &mut V
         if screen.width >= NARROW {
             let _ = write!(about, " {}", right(&active(row, run), 5));
         }
-        let losses = row.grade.as_ref().map(|grade| ledger::losses(grade, rubric)).unwrap_or_default();
-        let why = losses.first().map_or_else(|| "nothing stands out".into(), |loss| ledger::label(loss.fact));
+        let losses = row.grade.as_ref().map(|grade| losses::losses(grade, rubric)).unwrap_or_default();
+        let why = losses.first().map_or_else(|| "nothing stands out".into(), |loss| losses::label(loss.fact));
         let used = 5 + score_wide + width(&about);
         let score = screen.style.tier(tier, &left(&score(row), score_wide));
         // In a wide terminal the title comes along.
@@ -272,7 +262,7 @@ fn active(row: &Row, run: &Run<'_>) -> String {
 /// Points, events and the words of the first one; the reason where there is no event to quote.
 fn evidence(loss: &Loss<'_>, row: &Row, run: &Run<'_>, screen: &Screen) -> String {
     let points = format!("{:>4.0}", -loss.points);
-    let mark = if is_process_only(row) { " (process only)" } else { "" };
+    let mark = if row.is_process_only() { " (process only)" } else { "" };
     let room = screen.width.saturating_sub(4 + width(&points) + 2 + width(mark));
     let quote = loss.events.first().and_then(|event| quote(*event, row, run));
     let (first, rest) = loss.events.split_at(loss.events.len().min(1));
@@ -322,30 +312,29 @@ pub(super) fn events(events: &[EventId], columns: usize) -> String {
     out
 }
 
-/// What costs most over all sessions: as many causes as fit above line `end`.
-fn causes(graded: &[(&Row, u32)], rubric: &Rubric, screen: &Screen, end: usize, lines: &mut Vec<String>) {
-    let rows: Vec<&Row> = graded.iter().map(|(row, _)| *row).collect();
-    let costs = ledger::costs(&rows, rubric);
+/// What lowers scores most: as many causes as fit above line `end`.
+fn causes(graded: &[&Row], rubric: &Rubric, screen: &Screen, end: usize, lines: &mut Vec<String>) {
+    let causes = losses::causes(graded, rubric);
     let room = end.saturating_sub(lines.len() + 2).min(CAUSES);
-    if costs.is_empty() || room == 0 {
+    if causes.is_empty() || room == 0 {
         return;
     }
     let wide = screen.width.saturating_sub(26).min(60);
     lines.push(String::new());
-    let head = format!("{}{}{}", left("WHAT COSTS MOST", wide + 1), right("sessions", 10), right("points", 12));
+    let head = format!("{}{}{}", left("WHAT LOWERS SCORES MOST", wide + 1), right("sessions", 10), right("points", 12));
     lines.push(screen.style.heading(&head));
-    for cost in costs.iter().take(room) {
-        let each = format!("{:.0} each", -cost.points / cost.sessions as f64);
-        let share = format!("{} of {}", cost.sessions, rows.len());
-        lines.push(format!(" {}{}{}", left(&ledger::label(cost.fact), wide), right(&share, 10), right(&each, 12)));
+    for cause in causes.iter().take(room) {
+        let each = format!("{:.0} each", -cause.points / cause.sessions as f64);
+        let share = format!("{} of {}", cause.sessions, graded.len());
+        lines.push(format!(" {}{}{}", left(&losses::label(cause.fact), wide), right(&share, 10), right(&each, 12)));
     }
 }
 
 /// What to do next, as much of it as fits.
-fn next(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen) -> String {
+fn next(graded: &[&Row], run: &Run<'_>, screen: &Screen) -> String {
     let example = if run.settings.example { " --example" } else { "" };
     let mut commands: Vec<String> = Vec::new();
-    commands.extend(graded.first().map(|(row, _)| format!("show {}{example}", row.session.id.short())));
+    commands.extend(graded.first().map(|row| format!("show {}{example}", row.session.id.short())));
     commands.extend([
         format!("prism --by intent{example}"),
         format!("sessions --sort worst{example}"),
@@ -357,12 +346,4 @@ fn next(graded: &[(&Row, u32)], run: &Run<'_>, screen: &Screen) -> String {
         commands.remove(commands.len() - 2);
     }
     format!("next: {}", screen.style.command(&format!("hotwash {}", commands.join(" | "))))
-}
-
-fn overall(row: &Row) -> Option<u32> {
-    row.grade.as_ref()?.overall.thousandths()
-}
-
-fn is_process_only(row: &Row) -> bool {
-    matches!(row.grade.as_ref().map(|grade| &grade.overall), Some(Overall::Graded { process_only: true, .. }))
 }

@@ -1,24 +1,7 @@
 //! Numbers as people read them.
 
 use hotwash_core::facts::Cost;
-
-/// "182,400".
-pub(crate) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// "1 session", "31 sessions".
-pub(crate) fn count(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
-}
+pub(crate) use hotwash_core::reports::words::{count, grouped, points};
 
 /// "950", "12.4 k", "3.1 M".
 pub(crate) fn short(n: u64) -> String {
@@ -58,11 +41,6 @@ pub(crate) fn cost_short(cost: &Cost) -> String {
     }
 }
 
-/// Of 100: thousandths become whole points, cut, so that 69.9 never looks like a 70 that is Good.
-pub(crate) fn points(thousandths: u32) -> u32 {
-    thousandths / 10
-}
-
 /// "45s", "38m", "1h09".
 pub(crate) fn duration(seconds: u64) -> String {
     match seconds {
@@ -88,8 +66,6 @@ mod tests {
 
     #[test]
     fn numbers_in_words() {
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(count(1, "session"), "1 session");
         assert_eq!([duration(45), duration(2280), duration(4140)], ["45s", "38m", "1h09"]);
         assert_eq!([elapsed(40), elapsed(2100), elapsed(192_000)], ["40 ms", "2.1 s", "3m12"]);
         assert_eq!([short(950), short(12_400), short(3_100_000)], ["950", "12.4 k", "3.1 M"]);

@@ -1,37 +1,34 @@
 //! A session as turns: what was asked, what was called, what came of it. Every word in it is redacted.
 
-use hotwash_core::facts::calls::Calls;
-use hotwash_core::facts::{Status, Step};
-use hotwash_core::redaction::{Rules, redact};
-use hotwash_core::sessions::{
-    ApiError, Call, Compaction, Event, EventId, GoalCheck, Key, Kind, Timestamp, command_line,
-};
-use hotwash_engine::pipeline::Untold;
+use crate::facts::calls::Calls;
+use crate::facts::{Status, Step};
+use crate::redaction::{Rules, redact};
+use crate::sessions::{ApiError, Call, Compaction, Event, EventId, GoalCheck, Key, Kind, Timestamp, command_line};
 use std::collections::{BTreeMap, HashMap};
 
-/// Tells the events of a session to whom it is given.
-pub(crate) type Tell<'t> = &'t dyn Fn(&mut dyn FnMut(&Event<'_>)) -> Result<(), Untold>;
+/// Tells the events of a session to what it is given, or says why it cannot.
+pub type Tell<'t, E> = &'t dyn Fn(&mut dyn FnMut(&Event<'_>)) -> Result<(), E>;
 
 /// A prompt and everything up to the next one.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
+pub struct Turn {
     /// What began it; nothing where the transcript begins in the middle.
-    pub(crate) prompt: Option<Moment>,
+    pub prompt: Option<Moment>,
     /// What came after.
-    pub(crate) steps: Vec<Moment>,
+    pub steps: Vec<Moment>,
 }
 
 /// One thing in a turn.
 #[derive(Debug)]
-pub(crate) struct Moment {
+pub struct Moment {
     /// Its place.
-    pub(crate) id: EventId,
+    pub id: EventId,
     /// When.
-    pub(crate) at: Option<Timestamp>,
+    pub at: Option<Timestamp>,
     /// Done by a subagent whose lines stand in the same transcript.
-    pub(crate) by_subagent: bool,
+    pub by_subagent: bool,
     /// What.
-    pub(crate) what: What,
+    pub what: What,
 }
 
 impl Moment {
@@ -43,7 +40,7 @@ impl Moment {
 
 /// What a step is.
 #[derive(Debug)]
-pub(crate) enum What {
+pub enum What {
     /// Words: whose, and which.
     Said(&'static str, String),
     /// A tool call.
@@ -60,7 +57,7 @@ pub(crate) enum What {
 }
 
 /// The turns of a session.
-pub(crate) fn turns(tell: Tell<'_>, rules: &Rules) -> Result<Vec<Turn>, Untold> {
+pub fn turns<E>(tell: Tell<'_, E>, rules: &Rules) -> Result<Vec<Turn>, E> {
     let mut turns = vec![Turn::default()];
     let mut calls = Calls::default();
     let mut places: HashMap<Key, (usize, usize)> = HashMap::new();
@@ -159,7 +156,7 @@ fn word(text: &str, rules: &Rules) -> String {
 }
 
 /// The telling words of an event, in a line: what was said, what was called, what it answered.
-pub(crate) fn quote(tell: Tell<'_>, id: EventId, rules: &Rules) -> Result<Option<String>, Untold> {
+pub fn quote<E>(tell: Tell<'_, E>, id: EventId, rules: &Rules) -> Result<Option<String>, E> {
     let mut tools: BTreeMap<Key, String> = BTreeMap::new();
     let mut best: Option<(u8, String)> = None;
     tell(&mut |event| {
@@ -204,19 +201,19 @@ fn telling_line(output: &str) -> &str {
 
 /// An event in full: what it is, and its words.
 #[derive(Debug)]
-pub(crate) struct Full {
+pub struct Full {
     /// Its place.
-    pub(crate) id: EventId,
+    pub id: EventId,
     /// When.
-    pub(crate) at: Option<Timestamp>,
+    pub at: Option<Timestamp>,
     /// What it is.
-    pub(crate) kind: String,
+    pub kind: String,
     /// What it says.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// Every event of a session, or those of one line.
-pub(crate) fn events(tell: Tell<'_>, only: Option<EventId>, rules: &Rules) -> Result<Vec<Full>, Untold> {
+pub fn events<E>(tell: Tell<'_, E>, only: Option<EventId>, rules: &Rules) -> Result<Vec<Full>, E> {
     let mut all = Vec::new();
     let mut tools: BTreeMap<Key, String> = BTreeMap::new();
     tell(&mut |event| {

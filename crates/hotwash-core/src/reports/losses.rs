@@ -1,9 +1,9 @@
-//! What cost a session its points: deductions on the scale of the overall score, the heaviest first.
+//! What lowers scores: deductions on the scale of the overall score, the heaviest first.
 
-use hotwash_core::rubric::Rubric;
-use hotwash_core::scores::{Grade, Item, Reading, Value};
-use hotwash_core::sessions::EventId;
-use hotwash_engine::stores::Row;
+use crate::records::Row;
+use crate::rubric::Rubric;
+use crate::scores::{Grade, Item, Reading, Value};
+use crate::sessions::EventId;
 use std::collections::BTreeMap;
 
 /// Facts that lift a level: that there is a higher one yet takes nothing away.
@@ -11,19 +11,19 @@ const SPEAKS_FOR: &[&str] = &["completion_signals", "verified", "commit_requests
 
 /// A deduction.
 #[derive(Clone, Debug)]
-pub(crate) struct Loss<'a> {
+pub struct Loss<'a> {
     /// How many of the overall's 100 points it took.
-    pub(crate) points: f64,
+    pub points: f64,
     /// Why, in words.
-    pub(crate) reason: &'a str,
+    pub reason: &'a str,
     /// The fact it rests on; the dimension, where a model gave the score.
-    pub(crate) fact: &'a str,
+    pub fact: &'a str,
     /// Where to look.
-    pub(crate) events: &'a [EventId],
+    pub events: &'a [EventId],
 }
 
 /// A grade's deductions, weighed: the heaviest first.
-pub(crate) fn losses<'a>(grade: &'a Grade, rubric: &Rubric) -> Vec<Loss<'a>> {
+pub fn losses<'a>(grade: &'a Grade, rubric: &Rubric) -> Vec<Loss<'a>> {
     let scored = |reading: &Reading| matches!(reading, Reading::Scored { .. });
     let weight = |name: &str| rubric.dimension(name).map_or(0.0, |dimension| dimension.weight);
     let present: f64 =
@@ -59,38 +59,38 @@ pub(crate) fn losses<'a>(grade: &'a Grade, rubric: &Rubric) -> Vec<Loss<'a>> {
     losses
 }
 
-/// What one fact cost over many sessions.
+/// What one fact took from many sessions.
 #[derive(Clone, Debug)]
-pub(crate) struct Cost<'a> {
+pub struct Cause<'a> {
     /// The fact.
-    pub(crate) fact: &'a str,
-    /// How many sessions it cost something.
-    pub(crate) sessions: u64,
+    pub fact: &'a str,
+    /// From how many sessions it took something.
+    pub sessions: u64,
     /// How many points in all.
-    pub(crate) points: f64,
+    pub points: f64,
 }
 
-/// What costs most over graded sessions, the dearest first.
-pub(crate) fn costs<'a>(rows: &[&'a Row], rubric: &Rubric) -> Vec<Cost<'a>> {
-    let mut costs: BTreeMap<&str, Cost<'a>> = BTreeMap::new();
+/// What lowers the scores of graded sessions most, the heaviest first.
+pub fn causes<'a>(rows: &[&'a Row], rubric: &Rubric) -> Vec<Cause<'a>> {
+    let mut causes: BTreeMap<&str, Cause<'a>> = BTreeMap::new();
     for grade in rows.iter().filter_map(|row| row.grade.as_ref()) {
         let mut here: BTreeMap<&str, f64> = BTreeMap::new();
         for loss in losses(grade, rubric) {
             *here.entry(loss.fact).or_default() += loss.points;
         }
         for (fact, points) in here {
-            let cost = costs.entry(fact).or_insert(Cost { fact, sessions: 0, points: 0.0 });
-            cost.sessions += 1;
-            cost.points += points;
+            let cause = causes.entry(fact).or_insert(Cause { fact, sessions: 0, points: 0.0 });
+            cause.sessions += 1;
+            cause.points += points;
         }
     }
-    let mut costs: Vec<Cost<'a>> = costs.into_values().collect();
-    costs.sort_by(|a, b| b.points.total_cmp(&a.points).then(a.fact.cmp(b.fact)));
-    costs
+    let mut causes: Vec<Cause<'a>> = causes.into_values().collect();
+    causes.sort_by(|a, b| b.points.total_cmp(&a.points).then(a.fact.cmp(b.fact)));
+    causes
 }
 
 /// A fact that costs points, in a few words that hold for any number of sessions.
-pub(crate) fn label(fact: &str) -> String {
+pub fn label(fact: &str) -> String {
     let words = match fact {
         "abandonment_signals" => "you gave it up",
         "bash_file_ops" => "file work done in the shell",
@@ -129,11 +129,11 @@ pub(crate) fn label(fact: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hotwash_core::facts::Facts;
+    use crate::facts::Facts;
 
     #[test]
     fn every_label_is_of_a_fact_that_exists() {
-        let source = include_str!("ledger.rs");
+        let source = include_str!("losses.rs");
         let known = |name: &str| Facts::GROUPS.iter().any(|(_, manual)| manual.iter().any(|page| page.name == name));
         let names: Vec<&str> = source
             .lines()

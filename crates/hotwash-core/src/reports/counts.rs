@@ -1,13 +1,10 @@
 //! Numbers that add up: found = graded + skipped (by reason) + failed (by reason).
 
-use crate::run::Run;
-use hotwash_core::scores::Flag;
-use hotwash_engine::sources::claude_code::read::Reading;
-use hotwash_engine::stores::{Became, Query, Role, Row};
-use std::collections::{BTreeMap, HashMap};
+use crate::records::{Became, Query, Reading, Role, Row};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The reason of a session whose facts are too few for a grade.
-pub(crate) const TOO_LITTLE: &str = "too little to grade";
+pub const TOO_LITTLE: &str = "too little to grade";
 /// The reason of a session of another time.
 const OUTSIDE: &str = "outside the window";
 /// The reason of a session of another time or project, where only one project was asked for.
@@ -18,28 +15,34 @@ const JOINED: &str = "joined to another";
 
 /// What became of the sessions that were found, and of the transcripts that hold none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counts {
+pub struct Counts {
     /// Sessions in transcripts that are there, transcripts without one, and sessions of the window whose transcripts are
     /// gone.
-    pub(crate) found: u64,
+    pub found: u64,
     /// Sessions with a grade.
-    pub(crate) graded: u64,
+    pub graded: u64,
     /// The part of `graded` whose text speaks to its judge: left out of every mean.
-    pub(crate) suspected: u64,
+    pub suspected: u64,
     /// Left out, by reason.
-    pub(crate) skipped: BTreeMap<String, u64>,
+    pub skipped: BTreeMap<String, u64>,
     /// Could not be read, by reason.
-    pub(crate) failed: BTreeMap<String, u64>,
+    pub failed: BTreeMap<String, u64>,
     /// What reading the transcripts that are there had to say.
-    pub(crate) reading: Reading,
+    pub reading: Reading,
     /// The part of `found` that only the store and the archive have.
-    pub(crate) kept: u64,
+    pub kept: u64,
 }
 
 impl Counts {
-    /// Counts the transcripts of a run, of which `rows` are the sessions that `query` asked for; `known` is what the store
-    /// says became of them.
-    pub(crate) fn of(run: &Run<'_>, rows: &[Row], query: &Query, known: &HashMap<String, Became>) -> Counts {
+    /// Counts the transcripts that were found, by path, of which `rows` are the sessions that `query` asked for. `failed` says
+    /// of those that could not be read why, and `known` what became of the others.
+    pub fn of<'p, P: AsRef<str> + 'p>(
+        found: impl IntoIterator<Item = P>,
+        failed: &'p [(String, String)],
+        rows: &[Row],
+        query: &Query,
+        known: &HashMap<String, Became>,
+    ) -> Counts {
         let outside = if query.project.is_some() { ELSEWHERE } else { OUTSIDE };
         let mut counts = Counts::default();
         let mut listed: HashMap<&str, Vec<&Row>> = HashMap::new();
@@ -47,21 +50,20 @@ impl Counts {
             listed.entry(&row.path).or_default().push(row);
         }
         let mut gone = Vec::new();
-        for (_, why) in &run.ingested.failed {
+        for (_, why) in failed {
             counts.found += 1;
             add(&mut counts.failed, why, 1);
         }
-        let failed: std::collections::HashSet<&str> =
-            run.ingested.failed.iter().map(|(path, _)| path.as_str()).collect();
-        for found in &run.found {
-            let path = found.path.to_string_lossy();
-            if failed.contains(&*path) {
+        let failed: HashSet<&str> = failed.iter().map(|(path, _)| path.as_str()).collect();
+        for path in found {
+            let path = path.as_ref();
+            if failed.contains(path) {
                 continue;
             }
-            let Became { role, sessions, reading } = known.get(&*path).copied().unwrap_or_default();
+            let Became { role, sessions, reading } = known.get(path).copied().unwrap_or_default();
             counts.reading.add(&reading);
             // The last version is what stands there now.
-            let rows = listed.remove(&*path).unwrap_or_default();
+            let rows = listed.remove(path).unwrap_or_default();
             let version = rows.iter().map(|row| row.version).max();
             let (rows, older): (Vec<&Row>, Vec<&Row>) = rows.into_iter().partition(|row| Some(row.version) == version);
             gone.extend(older);
@@ -87,22 +89,22 @@ impl Counts {
     }
 
     fn row(&mut self, row: &Row) {
-        match row.grade.as_ref().and_then(|grade| grade.overall.thousandths()) {
+        match row.overall() {
             Some(_) => {
                 self.graded += 1;
-                self.suspected += u64::from(is_suspected(row));
+                self.suspected += u64::from(row.is_suspected());
             }
             None => add(&mut self.skipped, TOO_LITTLE, 1),
         }
     }
 
     /// How many were skipped for a reason.
-    pub(crate) fn skipped_as(&self, reason: &str) -> u64 {
+    pub fn skipped_as(&self, reason: &str) -> u64 {
         self.skipped.get(reason).copied().unwrap_or(0)
     }
 
     /// "24 graded, 1 too little to grade, 3 skipped (2 subagent, 1 copy), 0 unreadable".
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let too_little = self.skipped_as(TOO_LITTLE);
         let others: Vec<(&String, &u64)> = self.skipped.iter().filter(|(reason, _)| *reason != TOO_LITTLE).collect();
         let skipped: u64 = others.iter().map(|(_, n)| **n).sum();
@@ -120,11 +122,6 @@ impl Counts {
             self.found, self.graded
         )
     }
-}
-
-/// Whether a session's own text speaks to its judge. Until somebody has looked it counts in no mean.
-pub(crate) fn is_suspected(row: &Row) -> bool {
-    row.judged.as_ref().is_some_and(|judging| judging.flags.contains(&Flag::InjectionSuspected))
 }
 
 fn add(counts: &mut BTreeMap<String, u64>, reason: &str, n: u64) {
