@@ -135,9 +135,9 @@ pub(crate) enum Command {
 Examples:
   hotwash score                             your sources, the last 7 days
   hotwash score --since all --json          every session, for a program
-  hotwash score session.jsonl               one transcript
-  hotwash score - < session.jsonl           the same from a pipe; nothing is kept
-  hotwash score ~/old/projects --since all  a folder of transcripts
+  hotwash score session.jsonl               one transcript, as it is; nothing is kept
+  hotwash score - < session.jsonl           the same from a pipe
+  hotwash score ~/old/projects --keep       a folder of transcripts, kept in the store
   hotwash score --fail-under 70             exit with 1 if the mean is under 70 of 100
   hotwash score --judge anthropic --dry-run what a model would be sent, and the bill
   hotwash score --judge claude-cli --max-usd 1
@@ -163,6 +163,9 @@ pub(crate) struct Score {
     /// Sessions of subagents too
     #[arg(long)]
     pub(crate) subagents: bool,
+    /// Keep sessions of paths in the store too, with copies of the transcripts; otherwise nothing of them is kept
+    #[arg(long, requires = "paths")]
+    pub(crate) keep: bool,
     /// Exit with 1 if the mean overall score is under this, from 0 to 100
     #[arg(long, value_name = "SCORE", value_parser = percent)]
     pub(crate) fail_under: Option<f64>,
@@ -717,7 +720,7 @@ pub(crate) struct Completions {
     pub(crate) shell: clap_complete::Shell,
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
         _ => Err("not a number from 0 to 100".into()),

@@ -123,11 +123,17 @@ pub(crate) fn judge(
     let settings = &context.settings;
     let _alone = if dry_run { None } else { Some(alone(settings)?) };
     let is_paid = |named: &Named| named.backend != Way::Files;
-    if !dry_run && !run.is_kept() && settings.judge.value.iter().any(is_paid) {
+    if !dry_run && !run.is_kept() && !run.is_given() && settings.judge.value.iter().any(is_paid) {
         return Err(Failure::new("answers that are paid for cannot be kept in this run").hint(
-            "judge transcripts that are kept: files and folders, not stdin or the examples; or use --judge files",
+            "judge your own transcripts, not the examples, with a store that can be written; or use --judge files",
         ));
     }
+    // Sessions that were given are not kept. What was paid for is, and is not paid for again.
+    let answers = if run.is_given() && (!dry_run || settings.store.value.exists()) {
+        Some(std::cell::RefCell::new(Store::open(&settings.store.value, Arc::clone(&run.rules))?))
+    } else {
+        None
+    };
     let stop = Arc::new(AtomicBool::new(false));
     let world = world(settings, Arc::clone(&stop))?;
     let ledger = if settings.judge.value.iter().any(|named| named.backend == Way::AnthropicBatch) {
@@ -166,6 +172,7 @@ pub(crate) fn judge(
         may_share: &|row| sharing.allows(row),
         may_share_from: &|folder| sharing.allows_from(folder),
         progress: &|report| bar.tell(report),
+        answers: answers.as_ref(),
         origin: OnceLock::new(),
     };
     let mut topics = pick_topics(&*run.store, rows, &setup)?;
@@ -292,6 +299,7 @@ pub(crate) fn offer(context: &Context<'_>, run: &Run<'_>, rows: &[Row]) -> Optio
         may_share: &|row| sharing.allows(row),
         may_share_from: &|folder| sharing.allows_from(folder),
         progress: &|_| {},
+        answers: None,
         origin: OnceLock::new(),
     };
     let mut dockets = judging::pick(&*run.store, rows, &setup).ok()?;
@@ -521,7 +529,7 @@ fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &
             }
         };
         for ask in asks {
-            if run.store.answer(&ask.id)?.is_some() {
+            if setup.answer(&run.store, &ask.id)?.is_some() {
                 continue;
             }
             let bytes = opened[ask.look].bytes(&ask).map_err(|error| Failure::new(error.message))?;

@@ -18,7 +18,8 @@ use hotwash_core::sessions::{Event, Opening, SessionId};
 use hotwash_engine::archive::Archive;
 use hotwash_engine::pipeline::{self, Ingested, Setup, Untold};
 use hotwash_engine::sources::claude_code::discover::{Discovery, Found, discover};
-use hotwash_engine::stores::{Became, Query, Row, Sqlite, Store, StoreError, StoredPart, Topic};
+use hotwash_engine::sources::instead::instead;
+use hotwash_engine::stores::{Became, Query, Role, Row, Sqlite, Store, StoreError, StoredPart, Topic};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How many troublesome files are named.
 const NAMED: usize = 3;
+/// How many are where there is nothing else to say.
+const MOST_REASONS: usize = 50;
 
 /// What is read.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +38,10 @@ pub(crate) enum Input<'a> {
     Sources,
     /// The folders of the settings; the example week where they and the store hold nothing.
     SourcesOrExample,
-    /// These, of which `-` is stdin.
-    Paths(&'a [PathBuf]),
+    /// These, of which `-` is stdin: graded as they are, whatever the store knows, and not kept.
+    Given(&'a [PathBuf]),
+    /// These files, which the store takes in like those of the settings.
+    Kept(&'a [PathBuf]),
 }
 
 /// What a command works with once everything is read.
@@ -74,29 +79,17 @@ impl<'a> Run<'a> {
     pub(crate) fn new(settings: &'a Settings, env: &Environment, input: Input<'_>) -> Result<Run<'a>, Failure> {
         let rubric = rubric_of(settings)?;
         if settings.example {
-            if matches!(input, Input::Paths(_)) {
+            if matches!(input, Input::Given(_) | Input::Kept(_)) {
                 return Err(Failure::new("--example is the bundled week, and paths were given too")
                     .hint("leave one of the two out"));
             }
             return Run::example(settings, env, rubric);
         }
-        if let Input::Paths(paths) = input
-            && paths.iter().any(|path| path.as_os_str() == "-")
-        {
-            if paths.len() > 1 {
-                return Err(Failure::new("stdin cannot be read together with files").hint("give `-` alone"));
-            }
-            let place =
-                Place::with_stdin(env).map_err(|error| Failure::new("cannot read stdin").cause(words(&error)))?;
-            // Whoever answers questions must find the same placeholders in them tomorrow.
-            let new = if settings.judge.value.is_empty() { NewKey::ForThisRun } else { NewKey::Keep };
-            let rules = machine::rules(env, &settings.store.value, new);
-            let places = [place.folder().to_path_buf()];
-            return Run::in_memory(settings, rubric, rules, &places, Some(place));
+        if let Input::Given(paths) = input {
+            return Run::given(settings, env, rubric, paths);
         }
-
         let (places, given) = match input {
-            Input::Paths(paths) => (paths.to_vec(), true),
+            Input::Given(paths) | Input::Kept(paths) => (paths.to_vec(), true),
             Input::Sources | Input::SourcesOrExample => (folders(settings), false),
         };
         // While transcripts are looked for, somebody else opens the store.
@@ -135,10 +128,7 @@ impl<'a> Run<'a> {
         }
         run.not_kept = not_kept;
         if given {
-            let mut paths: Vec<String> =
-                run.found.iter().map(|found| found.path.to_string_lossy().into_owned()).collect();
-            paths.sort();
-            run.paths = Some(paths);
+            run.paths = Some(run.found_paths());
         }
         let nothing = run.found.is_empty() && run.ingested.failed.is_empty();
         if matches!(input, Input::SourcesOrExample) && nothing && run.store.newest(&Query::default())?.is_none() {
@@ -177,11 +167,68 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// What somebody gave, and nothing else.
+    fn given(settings: &'a Settings, env: &Environment, rubric: Rubric, paths: &[PathBuf]) -> Result<Run<'a>, Failure> {
+        let is_stdin = paths.iter().any(|path| path.as_os_str() == "-");
+        if is_stdin && paths.len() > 1 {
+            return Err(Failure::new("stdin cannot be read together with files").hint("give `-` alone"));
+        }
+        let place = is_stdin.then(|| Place::with_stdin(env)).transpose();
+        let place = place.map_err(|error| Failure::new("cannot read stdin").cause(words(&error)))?;
+        // Whoever answers questions must find the same placeholders in them tomorrow.
+        let new = if is_stdin && settings.judge.value.is_empty() { NewKey::ForThisRun } else { NewKey::Keep };
+        let rules = machine::rules(env, &settings.store.value, new);
+        let mut discovery = match &place {
+            Some(place) => discover(&[place.folder().to_path_buf()]),
+            None => discover(paths),
+        };
+        absolute(&mut discovery, env);
+        if discovery.found.is_empty() && !discovery.problems.is_empty() {
+            return Err(nothing_readable(&discovery));
+        }
+        let mut run = Run::in_memory(settings, rubric, rules, &mut discovery, place)?;
+        run.paths = Some(run.found_paths());
+        match run.nothing_to_grade(paths) {
+            Some(failure) => Err(failure),
+            None => Ok(run),
+        }
+    }
+
+    /// Why there is nothing to grade in what was given, where that is so: the reason for each file.
+    fn nothing_to_grade(&self, paths: &[PathBuf]) -> Option<Failure> {
+        let mut reasons = self.ingested.failed.clone();
+        reasons.extend(self.skipped());
+        let has_reason = |path: &str| reasons.iter().any(|(known, _)| known == path);
+        if !self.found.iter().all(|found| has_reason(&found.path.to_string_lossy())) {
+            return None;
+        }
+        if self.found.is_empty() {
+            reasons =
+                paths.iter().map(|path| (path.display().to_string(), "no transcript (.jsonl) in it".into())).collect();
+        }
+        let named = reasons.iter().take(MOST_REASONS);
+        let failure = named
+            .fold(Failure::new("there is nothing to grade in what was given"), |failure, (path, why)| {
+                failure.cause(format!("{}: {why}", self.shown_path(path)))
+            });
+        let failure = match reasons.len().saturating_sub(MOST_REASONS) {
+            0 => failure,
+            more => failure.cause(format!("and {more} more")),
+        };
+        Some(failure.hint("give transcripts (.jsonl), folders of them, or - for stdin"))
+    }
+
+    fn found_paths(&self) -> Vec<String> {
+        let mut paths: Vec<String> = self.found.iter().map(|found| found.path.to_string_lossy().into_owned()).collect();
+        paths.sort();
+        paths
+    }
+
     fn example(settings: &'a Settings, env: &Environment, rubric: Rubric) -> Result<Run<'a>, Failure> {
         let place = Place::with_examples(env)
             .map_err(|error| Failure::new("cannot unpack the example week").cause(words(&error)))?;
-        let places = [place.folder().to_path_buf()];
-        let run = Run::in_memory(settings, rubric, machine::example_rules(), &places, Some(place))?;
+        let mut discovery = discover(&[place.folder().to_path_buf()]);
+        let run = Run::in_memory(settings, rubric, machine::example_rules(), &mut discovery, Some(place))?;
         Ok(Run { example: true, ..run })
     }
 
@@ -189,12 +236,12 @@ impl<'a> Run<'a> {
         settings: &'a Settings,
         rubric: Rubric,
         rules: Arc<Rules>,
-        places: &[PathBuf],
+        discovery: &mut Discovery,
         place: Option<Place>,
     ) -> Result<Run<'a>, Failure> {
         let store = Box::new(Sqlite::in_memory(rules.clone())?);
         let mut run = Run { place, ..Run::around(settings, store, rubric, rules) };
-        run.ingest(&mut discover(places))?;
+        run.ingest(discovery)?;
         Ok(run)
     }
 
@@ -293,6 +340,11 @@ impl<'a> Run<'a> {
         self.topics.get_or_init(load).get(&part.id)
     }
 
+    /// Somebody gave what is graded, and did not want it kept.
+    pub(crate) fn is_given(&self) -> bool {
+        self.paths.is_some() && !self.is_kept() && self.not_kept.is_none()
+    }
+
     /// What this run comes to is there tomorrow.
     pub(crate) fn is_kept(&self) -> bool {
         self.store.lasts()
@@ -345,8 +397,16 @@ impl<'a> Run<'a> {
     fn skipped(&self) -> Vec<(String, String)> {
         let Some(paths) = &self.paths else { return Vec::new() };
         let Ok(known) = self.store.outcomes() else { return Vec::new() };
-        let why = |path: &String| known.get(path).map(|became| became.role).filter(|role| role.session().is_none());
-        paths.iter().filter_map(|path| Some((path.clone(), why(path)?.name().to_owned()))).collect()
+        let why = |path: &String| {
+            let Became { role, reading, .. } = known.get(path).filter(|became| became.role.session().is_none())?;
+            let instead = match role {
+                Role::Foreign | Role::Empty => instead(Path::new(path)).ok().flatten(),
+                _ => None,
+            };
+            let undecoded = reading.lines > 0 && reading.lines == reading.malformed_lines;
+            Some(instead.unwrap_or(if undecoded { "no line of it could be decoded" } else { role.name() }))
+        };
+        paths.iter().filter_map(|path| Some((path.clone(), why(path)?.to_owned()))).collect()
     }
 
     fn named(&self, files: &[(String, String)]) -> String {

@@ -2,7 +2,7 @@
 //!
 //! Below [`resolve`] nobody asks the environment anything.
 
-use crate::cli::{Color, Global, Judging, LangfuseAccess};
+use crate::cli::{self, Color, Global, Judging, LangfuseAccess};
 use crate::env::{self, Environment};
 use crate::errors::Failure;
 use crate::judge_settings::{self, Named};
@@ -121,6 +121,8 @@ pub(crate) struct Settings {
     pub(crate) langfuse_secret_key: Setting<Key>,
     /// How far back to look.
     pub(crate) since: Setting<String>,
+    /// The lowest mean overall score, from 0 to 100, that `score` takes for good.
+    pub(crate) fail_under: Setting<Option<f64>>,
     /// Times in UTC.
     pub(crate) utc: Setting<bool>,
     /// When to use colour.
@@ -165,6 +167,7 @@ const KEYS: &[(&str, &str)] = &[
     ("langfuse_public_key", "a key"),
     ("langfuse_secret_key", "a key"),
     ("since", "24h, 7d, 2w, a date or all"),
+    ("fail_under", "a number from 0 to 100"),
     ("utc", "true or false"),
     ("color", "auto, always or never"),
     ("wide", "true or false"),
@@ -195,12 +198,13 @@ const NOT_IN_A_PROJECT: &[&str] = &[
     "langfuse_secret_key",
 ];
 
-/// Settles every setting. `judging`, `langfuse` and `since` are flags of some commands only.
+/// Settles every setting. `judging`, `langfuse`, `since` and `fail_under` are flags of some commands only.
 pub(crate) fn resolve(
     global: Global,
     judging: Judging,
     langfuse: LangfuseAccess,
     since: Option<String>,
+    fail_under: Option<f64>,
     env: &Environment,
 ) -> Result<Settings, Failure> {
     // No `..`: a new flag fails to compile until it is used.
@@ -341,6 +345,13 @@ pub(crate) fn resolve(
             &[env::SINCE],
             |text| window::is_time(text).then(|| text.to_owned()),
             || "7d".into(),
+        )?,
+        fail_under: layers.pick(
+            "fail_under",
+            fail_under.map(Some),
+            &[],
+            |text| cli::percent(text).ok().map(Some),
+            || None,
         )?,
         utc: layers.pick("utc", utc.then_some(true), &[env::UTC], yes_or_no, || false)?,
         color: layers.pick("color", color, &[env::COLOR], choice, || Color::Auto)?,

@@ -30,7 +30,10 @@ mod tests {
     #[test]
     fn amounts_in_words() {
         assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!([count(1, "session"), count(0, "session"), count(1200, "session")], ["1 session", "0 sessions", "1,200 sessions"]);
+        assert_eq!(
+            [count(1, "session"), count(0, "session"), count(1200, "session")],
+            ["1 session", "0 sessions", "1,200 sessions"]
+        );
         assert_eq!([points(699), points(700)], [69, 70]);
     }
 }

@@ -77,7 +77,7 @@ impl<'s, 'w> Carrier<'s, 'w> {
 
     /// Tells a case the answer to a question, if it was answered before.
     pub(super) fn recall(&mut self, case: &mut Matter<'_>, ask: &Ask) -> Result<bool, StoreError> {
-        let Some(mut answered) = self.store.answer(&ask.id)? else { return Ok(false) };
+        let Some(mut answered) = self.setup.answer(self.store, &ask.id)? else { return Ok(false) };
         self.report.cached += 1;
         if answered.session.0.is_empty() {
             // It came before anybody knew what it was about.
@@ -188,7 +188,10 @@ impl<'s, 'w> Carrier<'s, 'w> {
 
     fn keep_fresh(&mut self) -> Result<(), StoreError> {
         if !self.fresh.is_empty() {
-            self.store.put_answers(&self.fresh)?;
+            match self.setup.answers {
+                Some(answers) => answers.borrow_mut().put_answers(&self.fresh)?,
+                None => self.store.put_answers(&self.fresh)?,
+            }
             self.fresh.clear();
         }
         Ok(())

@@ -20,7 +20,7 @@ pub use topics::Prompted;
 use crate::archive::Archive;
 use crate::judges::{Deferred, Live};
 use crate::pipeline::{self, Folders, Untold};
-use crate::stores::{Row, Store, StoreError, StoredPart};
+use crate::stores::{Answered, Row, Store, StoreError, StoredPart};
 use hotwash_core::evidence::{About, Record, Recorder, SubagentNote};
 use hotwash_core::hash::of_texts;
 use hotwash_core::outcomes;
@@ -33,6 +33,7 @@ use hotwash_core::sessions::{Event, SessionKind, Timestamp};
 use hotwash_core::verdicts::Thresholds;
 use matter::Matter;
 use purse::Purse;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -115,11 +116,21 @@ pub struct Setup<'a> {
     pub may_share_from: &'a dyn Fn(&str) -> bool,
     /// Told how far it is.
     pub progress: &'a dyn Fn(&Report),
+    /// Where answers are kept, where that is not with the sessions: what was paid for outlives sessions that are not kept.
+    pub answers: Option<&'a RefCell<Store>>,
     /// Empty at first: what [`Setup::provenance`] says, worked out once.
     pub origin: OnceLock<Arc<Provenance>>,
 }
 
 impl Setup<'_> {
+    /// The answer to a question, if it was asked before.
+    pub fn answer(&self, store: &Store, id: &str) -> Result<Option<Answered>, StoreError> {
+        match self.answers {
+            Some(answers) => answers.borrow().answer(id),
+            None => store.answer(id),
+        }
+    }
+
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -376,7 +387,7 @@ pub fn estimate<'r>(
         };
         let mut asked = false;
         for ask in matter.foreseen() {
-            if store.answer(&ask.id)?.is_some() {
+            if setup.answer(store, &ask.id)?.is_some() {
                 continue;
             }
             let look = &setup.looks[ask.look];
@@ -407,6 +418,9 @@ pub fn estimate<'r>(
 
 /// Judges. Whatever happens on the way, every answer that came is kept.
 pub fn judge<'r>(store: &mut dyn Store, mut dockets: Dockets<'r>, setup: &'r Setup<'r>) -> Result<Report, StoreError> {
+    if let Some(answers) = setup.answers {
+        answers.borrow().keep_safe()?;
+    }
     let purse = dockets.report.purse.take().unwrap_or_else(|| Purse::new(setup.cap));
     let is_deferred = |look: &Look<'_>| matches!(look.backend, Backend::Deferred(_));
     if setup.looks.iter().any(is_deferred) {

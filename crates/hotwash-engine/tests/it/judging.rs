@@ -170,6 +170,7 @@ impl<'a> Bench<'a> {
             may_share: &|row| !row.session.project.as_str().contains("private"),
             may_share_from: &|folder| !folder.contains("private"),
             progress: &|_| {},
+            answers: None,
             origin: OnceLock::new(),
         };
         let mut topics = Report::default();

@@ -56,7 +56,11 @@ pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit,
         Some(Command::Langfuse(args)) => args.access.clone(),
         _ => LangfuseAccess::default(),
     };
-    let settings = settings::resolve(global, judging, langfuse, since, env)?;
+    let fail_under = match &command {
+        Some(Command::Score(args)) => args.fail_under,
+        _ => None,
+    };
+    let settings = settings::resolve(global, judging, langfuse, since, fail_under, env)?;
     let screen = Screen::new(&settings, env);
     let context = Context { settings, screen, env, started };
     match command {

@@ -144,7 +144,7 @@ pub(super) fn share(prism: &Prism) -> String {
             n if prism.by_model == 0 => format!("; {n} undecided offline"),
             n => format!("; {n} undecided"),
         };
-        return format!("a score needs {FEWEST} decided sessions{undecided}");
+        return format!("a score needs {FEWEST} decided{undecided}");
     }
     let goals = prism.decided + prism.undecided;
     let how = match (prism.by_model, prism.undecided) {

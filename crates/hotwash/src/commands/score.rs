@@ -10,18 +10,21 @@ use crate::run::{Input, Run};
 use crate::screen;
 use crate::screen::stdout;
 use crate::shapes;
-use hotwash_core::reports::{oldest_first, overview};
-use hotwash_engine::stores::{Query, Row};
+use hotwash_core::outcomes::Prism;
+use hotwash_core::reports::{Counts, Window, oldest_first, overview};
+use hotwash_core::scores::Provenance;
+use hotwash_engine::stores::{Judgement, Query, Row};
 
 pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> {
     let pulled = args.source.map(|Source::Langfuse| pulling::pull(context, args)).transpose()?;
     let input = match &pulled {
-        Some(pulled) => Input::Paths(&pulled.files),
+        Some(pulled) => Input::Kept(&pulled.files),
         None if args.paths.is_empty() => Input::Sources,
-        None => Input::Paths(&args.paths),
+        None => Input::Given(&args.paths),
     };
     let mut run = Run::new(&context.settings, context.env, input)?;
     run.pulled = pulled.is_some();
+    let mut kept = if args.keep { Some(keep(context, args)?) } else { None };
     let screen = &context.screen;
     // Who names a subagent's transcript means it.
     let named = !args.paths.is_empty() && args.paths.iter().all(|path| !path.is_dir());
@@ -48,6 +51,11 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     } else {
         None
     };
+    if let Some(kept) = &mut kept {
+        keep_judgements(&run, &rows, kept)?;
+        run.not_kept = kept.not_kept.take();
+        run.ingested.unarchived = std::mem::take(&mut kept.ingested.unarchived);
+    }
     oldest_first(&mut rows);
     let counts = run.counts(&rows, &query, &*run.store.outcomes()?);
     let prism = summary::prism(&*run.store, &window, &query)?;
@@ -71,45 +79,94 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
             Err(failure) => unsent = Some(failure),
         }
     }
-    if args.json {
-        // Session by session: a document of thousands would not fit beside itself in memory.
-        let mut head = shapes::head(&run, &window, &counts);
-        head["prism"] = serde_json::json!(prism);
-        if let Some(judged) = &judged {
-            head["judging"] = shapes::judging(judged);
-        }
-        let head = shapes::document(&head);
-        stdout(&format!("{},\n  \"sessions\": [", head.trim_end().trim_end_matches('}').trim_end()))?;
-        for (at, row) in rows.iter().enumerate() {
-            let session = shapes::document(&shapes::session(row, &run, args.facts));
-            let indented = session.trim_end().replace('\n', "\n    ");
-            stdout(&format!("{}\n    {indented}", if at > 0 { "," } else { "" }))?;
-        }
-        stdout(if rows.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" })?;
-    } else {
-        let elapsed = Some(context.started.elapsed());
-        stdout(&summary::draw(&run, screen, &window, &rows, &counts, &prism, elapsed))?;
-        if let Some(offer) = judge::offer(context, &run, &rows) {
-            judge::say(&offer);
-        }
+    let shown = Shown { window: &window, rows: &rows, counts: &counts, prism: &prism, judged: judged.as_ref() };
+    match show(context, args, &run, &shown) {
+        // What a program decides by the exit code does not hang on who reads on.
+        Err(Failure::ClosedPipe) if context.settings.fail_under.value.is_some() => {}
+        shown => shown?,
     }
     if let Some(failure) = unsent {
         return Err(failure);
     }
-    let Some(bar) = args.fail_under else { return Ok(exit) };
-    let Some(spread) = overview(&rows, &run.rubric).spread else {
+    let Some(bar) = context.settings.fail_under.value else { return Ok(exit) };
+    let verdict = verdict(&rows, &run, &counts, bar);
+    Ok(if verdict == Exit::Done { exit } else { verdict })
+}
+
+/// What was graded, ready to be shown.
+struct Shown<'s> {
+    window: &'s Window,
+    rows: &'s [Row],
+    counts: &'s Counts,
+    prism: &'s Prism,
+    judged: Option<&'s judge::Judged>,
+}
+
+/// Shows what was graded.
+fn show(context: &Context<'_>, args: &Score, run: &Run<'_>, shown: &Shown<'_>) -> Result<(), Failure> {
+    let Shown { window, rows, counts, prism, judged } = shown;
+    if !args.json {
+        let elapsed = Some(context.started.elapsed());
+        stdout(&summary::draw(run, &context.screen, window, rows, counts, prism, elapsed))?;
+        if let Some(offer) = judge::offer(context, run, rows) {
+            judge::say(&offer);
+        }
+        return Ok(());
+    }
+    // Session by session: a document of thousands would not fit beside itself in memory.
+    let mut head = shapes::head(run, window, counts);
+    head["prism"] = serde_json::json!(prism);
+    if let Some(judged) = judged {
+        head["judging"] = shapes::judging(judged);
+    }
+    let head = shapes::document(&head);
+    stdout(&format!("{},\n  \"sessions\": [", head.trim_end().trim_end_matches('}').trim_end()))?;
+    for (at, row) in rows.iter().enumerate() {
+        let session = shapes::document(&shapes::session(row, run, args.facts));
+        let indented = session.trim_end().replace('\n', "\n    ");
+        stdout(&format!("{}\n    {indented}", if at > 0 { "," } else { "" }))?;
+    }
+    stdout(if rows.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" })?;
+    Ok(())
+}
+
+/// Whether the mean is under the bar, said on stderr.
+fn verdict(rows: &[Row], run: &Run<'_>, counts: &Counts, bar: f64) -> Exit {
+    let Some(spread) = overview(rows, &run.rubric).spread else {
         // A gate that passes on nothing is no gate.
         let but = match counts.suspected {
             0 => String::new(),
             n => format!(" but {n} suspected, left out"),
         };
         screen::stderr(&format!("warning: no session was graded{but}: nothing to compare with --fail-under\n"));
-        return Ok(Exit::Partly);
+        return Exit::Partly;
     };
     let mean = spread.mean / 10.0;
     if mean < bar {
         screen::stderr(&format!("the mean overall score is {mean:.1}, under {bar}\n"));
-        return Ok(Exit::Under);
+        return Exit::Under;
     }
-    Ok(exit)
+    Exit::Done
+}
+
+/// Takes what was given into the store as well.
+fn keep<'c>(context: &'c Context<'_>, args: &Score) -> Result<Run<'c>, Failure> {
+    if args.paths.iter().any(|path| path.as_os_str() == "-") {
+        return Err(Failure::new("what comes from stdin has no place where it could be found again")
+            .hint("give the file by its name to have it kept"));
+    }
+    Run::new(&context.settings, context.env, Input::Kept(&args.paths))
+}
+
+/// Keeps what models said of the sessions of a run, for those that the store has as they are.
+fn keep_judgements(run: &Run<'_>, rows: &[Row], kept: &mut Run<'_>) -> Result<(), Failure> {
+    let mut done: Vec<&Provenance> = Vec::new();
+    for judging in rows.iter().filter_map(|row| row.judged.as_ref()) {
+        if !done.contains(&&judging.provenance) {
+            done.push(&judging.provenance);
+            let judgements: Vec<Judgement> = run.store.judged_by(&judging.provenance)?.into_values().collect();
+            kept.store.put_judgements(&judgements)?;
+        }
+    }
+    Ok(())
 }

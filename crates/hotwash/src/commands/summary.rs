@@ -94,6 +94,7 @@ pub(super) fn draw(
     bottom.extend(wrap(&format!("{}.", counts.words()), screen.width));
     let mut local = match &run.sent_to[..] {
         [] if run.pulled => "From Langfuse, and nothing sent.".to_owned(),
+        [] if run.is_given() => "Nothing kept. Local only.".to_owned(),
         [] => "Local only.".to_owned(),
         some => format!("Sent to {}.", some.join(" and ")),
     };
@@ -334,6 +335,11 @@ fn causes(graded: &[&Row], rubric: &Rubric, screen: &Screen, end: usize, lines: 
 fn next(graded: &[&Row], run: &Run<'_>, screen: &Screen) -> String {
     let example = if run.settings.example { " --example" } else { "" };
     let mut commands: Vec<String> = Vec::new();
+    if run.is_given() {
+        // Its sessions are in no store, so that no other command knows them.
+        commands.extend(["score PATHS --keep".into(), "score PATHS --json".into(), "--help".into()]);
+        return format!("next: {}", screen.style.command(&format!("hotwash {}", commands.join(" | "))));
+    }
     commands.extend(graded.first().map(|row| format!("show {}{example}", row.session.id.short())));
     commands.extend([
         format!("prism --by intent{example}"),

@@ -94,6 +94,35 @@ fn a_week_is_judged_and_the_bill_is_said() {
 }
 
 #[test]
+fn what_was_paid_for_is_kept_though_the_session_is_not() {
+    let home = Home::empty();
+    let server = Server::in_the_mood(Mood::Delighted);
+    let path = example().to_string_lossy().into_owned();
+    let judge = |more: &[&str]| {
+        let args = [&["score", "--json", &path, "--judge", "anthropic"], more].concat();
+        let mut command = home.command(&args);
+        command.env("ANTHROPIC_BASE_URL", &server.url).env("ANTHROPIC_API_KEY", "not-a-real-key-but-long");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", home.shown(&output));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let first = judge(&[]);
+    let asked = server.requests();
+    assert!(asked > 0 && first["sessions"][0]["judged"]["judge"] == "anthropic", "{first}");
+    let again = judge(&[]);
+    assert_eq!((server.requests(), &again["judging"]["calls"]), (asked, &serde_json::Value::from(0)));
+    assert_eq!(again["sessions"][0]["scores"], first["sessions"][0]["scores"]);
+    let stored =
+        |home: &Home| home.json(&["score", "--json", "--since", "all"])["sessions"].as_array().unwrap().clone();
+    assert!(stored(&home).is_empty());
+    judge(&["--keep"]);
+    assert_eq!(server.requests(), asked);
+    let kept = stored(&home);
+    assert_eq!((kept.len(), &kept[0]["scores"]), (1, &first["sessions"][0]["scores"]));
+    assert_eq!(kept[0]["judged"]["judge"], "anthropic");
+}
+
+#[test]
 fn a_dry_run_prints_the_bytes_that_are_sent() {
     let home = Home::with_examples();
     let server = Server::in_the_mood(Mood::Delighted);

@@ -98,6 +98,100 @@ fn under_the_bar_is_exit_1() {
 }
 
 #[test]
+fn the_verdict_does_not_hang_on_who_reads_on() {
+    let home = Home::with_examples();
+    fs::write(home.path("work/.hotwash.toml"), "fail_under = 99\n").unwrap();
+    for args in [&["score", "--json", "--fail-under", "98"][..], &["score", "--json"], &["score"]] {
+        let mut child = home.command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{args:?}");
+    }
+    assert_eq!(home.output(&["score"]).status.code(), Some(1));
+    assert_eq!(home.output(&["score", "--fail-under", "10"]).status.code(), Some(0));
+    assert_eq!(home.output(&["sessions"]).status.code(), Some(0));
+    fs::write(home.path("work/.hotwash.toml"), "fail_under = 101\n").unwrap();
+    let block = home.run(&["score"]);
+    assert!(block.starts_with("exit: 2") && block.contains("line 1: `fail_under` is `101`"), "{block}");
+}
+
+const ORCHARD: &str = "examples/projects/-home-mara-orchard/9c8e76f8-3e50-4901-8238-aa3ef22a531b.jsonl";
+
+/// What a document says of its sessions, without where they are.
+fn grades(document: &Value) -> Vec<(Value, Value, Value)> {
+    let sessions = document["sessions"].as_array().unwrap();
+    sessions.iter().map(|one| (one["id"].clone(), one["overall"].clone(), one["scores"].clone())).collect()
+}
+
+#[test]
+fn what_is_given_is_graded_whatever_the_store_knows() {
+    let home = Home::with_examples();
+    let whole = fs::read_to_string(root().join(ORCHARD)).unwrap();
+    fs::write(home.path("work/copy.jsonl"), &whole).unwrap();
+    let half: String = whole.split_inclusive('\n').take(whole.lines().count() / 2).collect();
+    fs::write(home.path("work/half.jsonl"), half).unwrap();
+    let given = |name: &str| grades(&home.json(&["score", "--json", name]));
+    let alone = (given("copy.jsonl"), given("half.jsonl"));
+    assert!(!home.store().exists(), "nothing is kept");
+    assert_eq!((alone.0.len(), alone.1.len()), (1, 1));
+    let before = home.run(&[]);
+    assert_eq!((given("copy.jsonl"), given("half.jsonl")), alone);
+    // A transcript that is much newer does not move anybody's week.
+    fs::write(home.path("work/newer.jsonl"), whole.replace("\"2026-", "\"2027-").replace("uuid\":\"", "uuid\":\"f"))
+        .unwrap();
+    assert_eq!(given("newer.jsonl").len(), 1);
+    assert_eq!(home.run(&[]), before);
+    let text = home.stdout(&["score", "newer.jsonl"]);
+    assert!(text.contains("Nothing kept.") && text.contains("--keep"), "{text}");
+    // Unless that is wanted.
+    assert_eq!(grades(&home.json(&["score", "--json", "--keep", "newer.jsonl"])).len(), 1);
+    assert_ne!(home.run(&[]), before);
+    assert!(home.stdout(&["sessions"]).contains("1 session ("));
+    assert_eq!(home.output(&["score", "--keep"]).status.code(), Some(2));
+    assert_eq!(home.output(&["score", "--keep", "-"]).status.code(), Some(2));
+}
+
+#[test]
+fn nothing_to_grade_says_why_of_each_file() {
+    let home = Home::empty();
+    let whole = fs::read(root().join(ORCHARD)).unwrap();
+    let utf16: Vec<u8> = String::from_utf8_lossy(&whole).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(home.path("work/utf16.jsonl"), [&b"\xff\xfe"[..], &utf16].concat()).unwrap();
+    fs::write(home.path("work/packed.jsonl"), b"\x1f\x8b\x08\0\0\0\0\0\0\x03garbage\ngarbage\n").unwrap();
+    fs::write(home.path("work/broken.jsonl"), "{\"type\":\n{\"type\":\n").unwrap();
+    fs::create_dir(home.path("work/none")).unwrap();
+    let names = ["empty.jsonl", "codex-rollout.jsonl", "not-json.jsonl"];
+    for name in names {
+        fs::copy(fixture(name), home.path("work").join(name)).unwrap();
+    }
+    let mut args = vec!["score", "utf16.jsonl", "packed.jsonl", "broken.jsonl"];
+    args.extend(names);
+    assert_snapshot!(home.run(&args));
+    assert!(home.run(&["score", "none"]).contains("none: no transcript (.jsonl) in it"));
+    let mut command = home.command(&["score", "-"]);
+    let output = command.stdin(fs::File::open(home.path("work/not-json.jsonl")).unwrap()).output().unwrap();
+    let block = home.shown(&output);
+    assert!(block.starts_with("exit: 2") && block.contains("cause: -: "), "{block}");
+    // What can be graded is, beside what cannot.
+    fs::write(home.path("work/whole.jsonl"), &whole).unwrap();
+    let output = home.output(&["score", "empty.jsonl", "whole.jsonl"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("empty.jsonl (an empty file)"));
+}
+
+#[test]
+fn a_byte_order_mark_costs_no_line() {
+    let home = Home::empty();
+    let whole = fs::read(root().join(ORCHARD)).unwrap();
+    let mut given = Vec::new();
+    for mark in [&b""[..], b"\xef\xbb\xbf"] {
+        fs::write(home.path("work/marked.jsonl"), [mark, &whole].concat()).unwrap();
+        given.push(home.json(&["score", "--json", "--facts", "marked.jsonl"]));
+    }
+    assert_eq!(given[0], given[1]);
+    assert_eq!(given[1]["warnings"]["malformed_lines"], 0);
+}
+
+#[test]
 fn stdin_is_graded_and_not_kept() {
     let home = Home::empty();
     let transcript = root().join("examples/projects/-home-mara-orchard/9c8e76f8-3e50-4901-8238-aa3ef22a531b.jsonl");

@@ -64,7 +64,8 @@ pub fn slow(transcript: &[u8]) -> Told {
 }
 
 fn slow_line(line: &[u8], number: u32, told: &mut Told, seen: &mut HashSet<String>) {
-    let mut at = tree::behind_space(line, 0);
+    let mark = if line.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+    let mut at = tree::behind_space(line, mark);
     if at == line.len() {
         return;
     }

@@ -324,6 +324,9 @@ pub(crate) fn copied(input: &mut dyn Read, window: &mut Window, known: &KeySet<K
     Ok(ids)
 }
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Reads a line: a run of objects, as a rule one. Counts what is wrong with it.
 #[inline]
 fn objects<'b>(
@@ -331,6 +334,8 @@ fn objects<'b>(
     reading: &mut Reading,
     mut read: impl FnMut(&mut Cursor<'b>, &mut Reading) -> Result<(), Malformed>,
 ) {
+    // Editors put a byte order mark in front of a file.
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     let (mut cursor, mut objects) = (Cursor::new(line), 0);
     while let Some(byte) = cursor.peek() {
         reading.lines += u64::from(objects == 0);
