@@ -35,7 +35,7 @@
 //! // A prompt alone is too little to grade, which is not a grade of 0.
 //! let rubric = Rubric::shipped("v2").expect("it is built in");
 //! let grade = offline::grade(&facts, &rubric);
-//! assert_eq!(grade.overall, Overall::TooFew { present: 0, needed: 4 });
+//! assert_eq!(grade.overall, Overall::TooFew { present: 0, needed: 3 });
 //! ```
 
 pub mod evidence;

@@ -166,9 +166,8 @@ pub(crate) struct Score {
     /// Keep sessions of paths in the store too, with copies of the transcripts; otherwise nothing of them is kept
     #[arg(long, requires = "paths")]
     pub(crate) keep: bool,
-    /// Exit with 1 if the mean overall score is under this, from 0 to 100
-    #[arg(long, value_name = "SCORE", value_parser = percent)]
-    pub(crate) fail_under: Option<f64>,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
     #[command(flatten)]
     pub(crate) judging: Judging,
     /// Take sessions from here instead of transcripts; those scored before are left out unless they went on
@@ -183,6 +182,17 @@ pub(crate) struct Score {
     pub(crate) attaching: Attaching,
     #[command(flatten)]
     pub(crate) langfuse: LangfuseAccess,
+}
+
+/// When a run fails although nothing went wrong.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Gate {
+    /// Exit with 1 if the mean overall score is under this, from 0 to 100; a missed goal counts 49.9 at most
+    #[arg(long, value_name = "SCORE", value_parser = percent)]
+    pub(crate) fail_under: Option<f64>,
+    /// Exit with 1 if the mean process score is under this, from 0 to 100
+    #[arg(long, value_name = "SCORE", value_parser = percent)]
+    pub(crate) fail_under_process: Option<f64>,
 }
 
 /// Where sessions come from.
@@ -463,7 +473,7 @@ impl Part {
 /// The order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Sort {
-    /// The lowest overall score first; those without one last.
+    /// Missed goals first, by overall score; then undecided sessions, by process score; then the rest.
     Worst,
     /// The latest first.
     Newest,

@@ -130,7 +130,8 @@ pub(crate) fn judge(
     }
     // Sessions that were given are not kept. What was paid for is, and is not paid for again.
     let answers = if run.is_given() && (!dry_run || settings.store.value.exists()) {
-        Some(std::cell::RefCell::new(Store::open(&settings.store.value, Arc::clone(&run.rules))?))
+        let store: Box<dyn Store> = Box::new(Sqlite::open(&settings.store.value, Arc::clone(&run.rules))?);
+        Some(std::cell::RefCell::new(store))
     } else {
         None
     };
@@ -529,7 +530,7 @@ fn show_bytes(run: &Run<'_>, dockets: &Dockets<'_>, setup: &Setup<'_>, opened: &
             }
         };
         for ask in asks {
-            if setup.answer(&run.store, &ask.id)?.is_some() {
+            if setup.answer(&*run.store, &ask.id)?.is_some() {
                 continue;
             }
             let bytes = opened[ask.look].bytes(&ask).map_err(|error| Failure::new(error.message))?;

@@ -2,7 +2,7 @@
 //!
 //! Below [`resolve`] nobody asks the environment anything.
 
-use crate::cli::{self, Color, Global, Judging, LangfuseAccess};
+use crate::cli::{self, Color, Gate, Global, Judging, LangfuseAccess};
 use crate::env::{self, Environment};
 use crate::errors::Failure;
 use crate::judge_settings::{self, Named};
@@ -123,6 +123,8 @@ pub(crate) struct Settings {
     pub(crate) since: Setting<String>,
     /// The lowest mean overall score, from 0 to 100, that `score` takes for good.
     pub(crate) fail_under: Setting<Option<f64>>,
+    /// The lowest mean process score, from 0 to 100, that `score` takes for good.
+    pub(crate) fail_under_process: Setting<Option<f64>>,
     /// Times in UTC.
     pub(crate) utc: Setting<bool>,
     /// When to use colour.
@@ -168,6 +170,7 @@ const KEYS: &[(&str, &str)] = &[
     ("langfuse_secret_key", "a key"),
     ("since", "24h, 7d, 2w, a date or all"),
     ("fail_under", "a number from 0 to 100"),
+    ("fail_under_process", "a number from 0 to 100"),
     ("utc", "true or false"),
     ("color", "auto, always or never"),
     ("wide", "true or false"),
@@ -198,18 +201,19 @@ const NOT_IN_A_PROJECT: &[&str] = &[
     "langfuse_secret_key",
 ];
 
-/// Settles every setting. `judging`, `langfuse`, `since` and `fail_under` are flags of some commands only.
+/// Settles every setting. `judging`, `langfuse`, `since` and `gate` are flags of some commands only.
 pub(crate) fn resolve(
     global: Global,
     judging: Judging,
     langfuse: LangfuseAccess,
     since: Option<String>,
-    fail_under: Option<f64>,
+    gate: Gate,
     env: &Environment,
 ) -> Result<Settings, Failure> {
     // No `..`: a new flag fails to compile until it is used.
     let Global { store, no_archive, jobs, rubric, example, utc, color, wide, no_pager } = global;
     let Judging { judge, dry_run: _, max_usd, judge_dir, tasks, panel, budget, concurrency, judge_price } = judging;
+    let Gate { fail_under, fail_under_process } = gate;
     let LangfuseAccess { langfuse_host, langfuse_public_key, langfuse_secret_key } = langfuse;
     let checked = |flag: &str, text: Option<String>, fits: &dyn Fn(&str) -> bool| match text {
         Some(text) if !fits(&text) => {
@@ -224,6 +228,7 @@ pub(crate) fn resolve(
     let tasks = checked("--tasks", tasks, &|text| judge_settings::tasks(text).is_some())?;
     let max_usd = checked("--max-usd", max_usd, &|text| dollars(text).is_some())?;
     let judge_price = checked("--judge-price", judge_price, &|text| judge_settings::price(text).is_some())?;
+    let percent = |text: &str| cli::percent(text).ok().map(Some);
     let project_path = env.folder.ancestors().map(|folder| folder.join(PROJECT_FILE)).find(|path| path.is_file());
     let places = env.folders();
     let user_path = places.settings.map(PathBuf::from);
@@ -346,13 +351,8 @@ pub(crate) fn resolve(
             |text| window::is_time(text).then(|| text.to_owned()),
             || "7d".into(),
         )?,
-        fail_under: layers.pick(
-            "fail_under",
-            fail_under.map(Some),
-            &[],
-            |text| cli::percent(text).ok().map(Some),
-            || None,
-        )?,
+        fail_under: layers.pick("fail_under", fail_under.map(Some), &[], percent, || None)?,
+        fail_under_process: layers.pick("fail_under_process", fail_under_process.map(Some), &[], percent, || None)?,
         utc: layers.pick("utc", utc.then_some(true), &[env::UTC], yes_or_no, || false)?,
         color: layers.pick("color", color, &[env::COLOR], choice, || Color::Auto)?,
         wide: layers.pick("wide", wide.then_some(true), &[env::WIDE], yes_or_no, || false)?,

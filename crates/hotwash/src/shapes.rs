@@ -32,6 +32,7 @@ pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
         "open": session.open,
         "transcript": run.shown_path(&row.path),
         "overall": row.grade.as_ref().map_or(Value::Null, |grade| overall(&grade.overall)),
+        "process": row.grade.as_ref().and_then(|grade| grade.overall.process()),
         "scores": row.grade.as_ref().map_or_else(Vec::new, |grade| grade.scores.iter().map(score).collect()),
         "usage": {
             "own": usage(counted.then_some(&own.tokens), &own.cost_usd),
@@ -200,10 +201,10 @@ pub(crate) fn head(run: &Run<'_>, window: &Window, counts: &Counts) -> Value {
 
 fn overall(overall: &Overall) -> Value {
     match overall {
-        Overall::Graded { thousandths, tier, process_only, present } => json!({
-            "thousandths": thousandths, "tier": tier, "process_only": process_only, "dimensions": present,
+        Overall::Graded { thousandths, tier, cap, present, .. } => json!({
+            "thousandths": thousandths, "tier": tier, "cap": cap, "dimensions": present,
         }),
-        Overall::TooFew { .. } => Value::Null,
+        Overall::Process { .. } | Overall::TooFew { .. } => Value::Null,
     }
 }
 

@@ -89,7 +89,7 @@ impl Counts {
     }
 
     fn row(&mut self, row: &Row) {
-        match row.overall() {
+        match row.score() {
             Some(_) => {
                 self.graded += 1;
                 self.suspected += u64::from(row.is_suspected());

@@ -1,8 +1,11 @@
 //! Lists of sessions and of other things: filtered, sorted, and a part of them at a time.
 
 use crate::records::Row;
-use crate::scores::Overall;
+use crate::scores::{Overall, worst_first};
 use std::cmp::Reverse;
+
+/// Stands for a tier where there is only a process score.
+pub const PROCESS: &str = "process";
 
 /// Which part of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +27,7 @@ impl Page {
 /// Which sessions of those that are there.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of one of these tiers, in upper or lower case, `ungraded` being one too; empty for all.
+    /// Of one of these tiers, in upper or lower case, `process` and `ungraded` being two too; empty for all.
     pub tiers: Vec<String>,
     /// The title contains all of these words.
     pub words: String,
@@ -35,6 +38,7 @@ impl Filter {
     pub fn takes(&self, row: &Row) -> bool {
         let tier = match row.grade.as_ref().map(|grade| &grade.overall) {
             Some(Overall::Graded { tier, .. }) => tier.as_str(),
+            Some(Overall::Process { .. }) => PROCESS,
             _ => "ungraded",
         };
         let title = row.session.title.as_str().to_lowercase();
@@ -46,7 +50,7 @@ impl Filter {
 /// The order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The lowest overall score first; those without one last.
+    /// Missed goals first, by overall score; then undecided sessions, by process score; then the rest.
     Worst,
     /// The latest first.
     Newest,
@@ -61,7 +65,7 @@ pub fn list(mut rows: Vec<Row>, filter: &Filter, order: Order) -> Vec<Row> {
     rows.retain(|row| filter.takes(row));
     match order {
         Order::Newest => {}
-        Order::Worst => rows.sort_by_key(|row| row.overall().unwrap_or(u32::MAX)),
+        Order::Worst => rows.sort_by_key(|row| worst_first(row.grade.as_ref(), row.goal())),
         Order::Longest => rows.sort_by_key(|row| Reverse(row.session.facts.get().pace.active_seconds)),
         Order::Cost => rows.sort_by_key(|row| Reverse(row.with_subagents.cost.known)),
     }

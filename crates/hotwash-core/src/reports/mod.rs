@@ -12,6 +12,6 @@ pub mod words;
 
 pub use counts::{Counts, TOO_LITTLE};
 pub use goals::{By, goals, goals_by};
-pub use listing::{Filter, Order, Page, list, oldest_first};
-pub use overview::{Overview, Spread, overview};
+pub use listing::{Filter, Order, PROCESS, Page, list, oldest_first};
+pub use overview::{Goals, Overview, Spread, overview};
 pub use window::{Bound, Unsettled, Window};

@@ -4,10 +4,10 @@
 //! about the same mistake helps nobody.
 
 use super::fields::{At, Notes, did_you_mean};
-use super::{Chunks, Kind, Scorer};
+use super::{Chunks, Dimension, GoalCap, Kind, Scorer, Tiers};
 
-/// The overall score is stored under this name beside the dimensions.
-const RESERVED: &str = "overall_quality";
+/// The overall and process scores are stored under these names beside the dimensions.
+const RESERVED: [&str; 2] = ["overall_quality", "process_quality"];
 
 /// How far the weights may be from 1, so that thirds can be written down.
 const WEIGHTS_TOLERANCE: f64 = 0.001;
@@ -24,8 +24,8 @@ pub(super) fn name(notes: &Notes, what: &str, name: &At<String>) {
     if !starts_well || !ends_well || !value.chars().all(only) {
         let message = format!("{what} `{value}` must be snake_case, such as `goal_achievement`");
         notes.add(name.line, "name", message);
-    } else if value == RESERVED {
-        let message = format!("{what} `{value}` is taken by the overall score");
+    } else if RESERVED.contains(&value.as_str()) {
+        let message = format!("{what} `{value}` is taken by a score that follows from the dimensions");
         notes.add(name.line, "name", message);
     }
 }
@@ -93,6 +93,39 @@ pub(super) fn min_dimensions(notes: &Notes, min: &At<usize>, dimensions: usize) 
             min.value
         );
         notes.add(min.line, "min-dimensions", message);
+    }
+}
+
+pub(super) fn min_process_dimensions(notes: &Notes, min: &At<usize>, dimensions: usize) {
+    // The goal is not one of them.
+    if min.is_set() && dimensions > 1 && !(1..dimensions).contains(&min.value) {
+        let message = format!(
+            "`min_process_dimensions` is {}, it must be between 1 and the number of dimensions besides the goal, {}",
+            min.value,
+            dimensions - 1
+        );
+        notes.add(min.line, "min-dimensions", message);
+    }
+}
+
+pub(super) fn goal_caps(notes: &Notes, caps: &[At<GoalCap>], goal: Option<&Dimension>, tiers: &Tiers) {
+    let Some(goal) = goal else { return };
+    for cap in caps {
+        let GoalCap { level, tier } = &cap.value;
+        if goal.level_index(level).is_none() {
+            let labels: Vec<&str> = goal.levels().iter().map(|level| level.label.as_str()).collect();
+            let message = format!("`goal_caps` names the level `{level}`, which `{}` does not have", goal.name);
+            let hint = did_you_mean(level, labels.iter().copied())
+                .or_else(|| (!labels.is_empty()).then(|| format!("levels are {}", super::fields::listed(&labels))));
+            notes.add_with_hint(cap.line, "goal-caps", message, hint);
+        }
+        if !tiers.iter().any(|known| known.name == *tier) {
+            let names: Vec<&str> = tiers.iter().map(|tier| tier.name.as_str()).collect();
+            let message = format!("`goal_caps` names the tier `{tier}`, which does not exist");
+            let hint = did_you_mean(tier, names.iter().copied())
+                .or_else(|| Some(format!("tiers are {}", super::fields::listed(&names))));
+            notes.add_with_hint(cap.line, "goal-caps", message, hint);
+        }
     }
 }
 

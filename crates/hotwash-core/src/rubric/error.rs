@@ -41,6 +41,7 @@ pub const RULES: &[(&str, &str)] = &[
     ("combine", "numeric dimensions combine by mean, categorical ones by last, vote or worst"),
     ("goal", "the goal is one of the dimensions"),
     ("min-dimensions", "at least one and at most all dimensions are needed for an overall score"),
+    ("goal-caps", "caps name levels of the goal dimension and tiers of the rubric"),
     ("tiers", "lower bounds fall from tier to tier, from at most 1000 down to 0"),
     ("chunks", "a chunk and its context fit into the largest size, and the target is not 0"),
     ("critics", "the critics together cover every dimension once, and nothing else"),

@@ -139,6 +139,23 @@ impl<'a> Fields<'a> {
         strings.into_iter().map(|string| string.value).collect()
     }
 
+    /// Every key of the table with its string, for tables whose keys are names of other things.
+    pub(super) fn pairs(&self) -> Vec<(String, At<String>)> {
+        let mut pairs = Vec::new();
+        for (key, value) in self.table {
+            let line = Some(self.notes.line(&key.span()));
+            match non_blank(value.get_ref()) {
+                Ok(value) => pairs.push((key.get_ref().to_string(), At { value, line })),
+                Err(words) => {
+                    let words = words.unwrap_or_else(|| type_words(value.get_ref()).to_owned());
+                    let message = format!("`{}` of {} must be a string, not {words}", key.get_ref(), self.what);
+                    self.notes.add(line, "type", message);
+                }
+            }
+        }
+        pairs
+    }
+
     /// A table that may be left out.
     pub(super) fn optional_table(&mut self, key: &'static str, what: String) -> Option<Fields<'a>> {
         let found = self.optional(key, "a table", table);

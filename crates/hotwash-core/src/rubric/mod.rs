@@ -35,6 +35,10 @@ pub struct Rubric {
     pub goal: String,
     /// With fewer dimensions scored than this there is no overall score.
     pub min_dimensions: usize,
+    /// With fewer dimensions besides the goal scored than this there is no process score.
+    pub min_process_dimensions: usize,
+    /// How high the tier may be where the goal was not fully reached.
+    pub goal_caps: Vec<GoalCap>,
     /// Grades of the overall score.
     pub tiers: Tiers,
     /// How long sessions are cut for a judge.
@@ -252,6 +256,15 @@ impl Default for Tiers {
             above: vec![tier("Excellent", 850), tier("Good", 700), tier("Acceptable", 500), tier("Poor", 300)],
         }
     }
+}
+
+/// The highest tier of a session whose goal dimension is at a level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GoalCap {
+    /// A level of the goal dimension.
+    pub level: String,
+    /// The highest tier.
+    pub tier: String,
 }
 
 /// One grade.

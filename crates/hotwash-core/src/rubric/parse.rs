@@ -7,7 +7,8 @@ use toml::de::DeTable;
 
 use super::fields::{At, Fields, Notes, did_you_mean, listed};
 use super::{
-    Band, Chunks, Combine, Critic, Dimension, Kind, Level, Offline, Problem, Rubric, Scorer, Tier, Tiers, check,
+    Band, Chunks, Combine, Critic, Dimension, GoalCap, Kind, Level, Offline, Problem, Rubric, Scorer, Tier, Tiers,
+    check,
 };
 
 /// Reads and checks a whole file.
@@ -54,6 +55,8 @@ fn read<'a>(notes: &'a Notes, document: &'a DeTable<'a>, source: &str) -> Rubric
     let description = fields.string("description");
     let goal = fields.string("goal");
     let min_dimensions = fields.count("min_dimensions");
+    let min_process = fields.optional_count("min_process_dimensions");
+    let caps = goal_caps(&mut fields);
     let tiers = tiers(&mut fields);
     let chunks = chunks(&mut fields);
 
@@ -75,6 +78,9 @@ fn read<'a>(notes: &'a Notes, document: &'a DeTable<'a>, source: &str) -> Rubric
     check::weights(notes, &names, &weights);
     check::goal(notes, &goal, &names);
     check::min_dimensions(notes, &min_dimensions, names.len());
+    check::min_process_dimensions(notes, &min_process, names.len());
+    let goal_dimension = dimensions.iter().find(|dimension| dimension.name == goal.value);
+    check::goal_caps(notes, &caps, goal_dimension, &tiers);
     let critics = critics(&mut fields, &names);
     fields.finish();
 
@@ -85,6 +91,13 @@ fn read<'a>(notes: &'a Notes, document: &'a DeTable<'a>, source: &str) -> Rubric
         description: description.value,
         goal: goal.value,
         min_dimensions: min_dimensions.value,
+        // As many as an overall needs, without the goal.
+        min_process_dimensions: if min_process.is_set() {
+            min_process.value
+        } else {
+            min_dimensions.value.saturating_sub(1).max(1)
+        },
+        goal_caps: caps.into_iter().map(|cap| cap.value).collect(),
         tiers,
         chunks,
         dimensions,
@@ -92,6 +105,18 @@ fn read<'a>(notes: &'a Notes, document: &'a DeTable<'a>, source: &str) -> Rubric
         source: source.to_owned(),
         hash: crate::hash::sha256(&[source.as_bytes()]),
     }
+}
+
+/// A table of levels of the goal dimension, each with the highest tier that it allows.
+fn goal_caps(rubric: &mut Fields<'_>) -> Vec<At<GoalCap>> {
+    let Some(fields) = rubric.optional_table("goal_caps", "the table `goal_caps`".to_owned()) else {
+        return Vec::new();
+    };
+    fields
+        .pairs()
+        .into_iter()
+        .map(|(level, tier)| At { value: GoalCap { level, tier: tier.value }, line: tier.line })
+        .collect()
 }
 
 fn tiers(rubric: &mut Fields<'_>) -> Tiers {

@@ -45,7 +45,9 @@ fn shipped_rubrics_have_the_published_weights_and_labels() {
         let rubric = shipped(name);
         assert_eq!(rubric.name, name);
         assert_eq!(rubric.goal, goal);
-        assert_eq!(rubric.min_dimensions, 4);
+        assert_eq!((rubric.min_dimensions, rubric.min_process_dimensions), (4, 3));
+        let caps: Vec<_> = rubric.goal_caps.iter().map(|cap| (cap.level.as_str(), cap.tier.as_str())).collect();
+        assert_eq!(caps, [("failed", "Poor"), ("partial", "Acceptable")]);
         assert_eq!(rubric.chunks, Chunks::default());
         let bounds: Vec<_> = rubric.tiers.iter().map(|tier| (tier.name.as_str(), tier.from)).collect();
         let published = [("Excellent", 850), ("Good", 700), ("Acceptable", 500), ("Poor", 300), ("Failed", 0)];
@@ -270,6 +272,10 @@ const BROKEN: &[Broken] = &[
     ("goal = \"done\"", "goal = \"don\"", &[(5, "goal")]),
     ("min_dimensions = 1", "min_dimensions = 3", &[(6, "min-dimensions")]),
     ("min_dimensions = 1", "min_dimensions = 0", &[(6, "min-dimensions")]),
+    ("min_dimensions = 1", "min_dimensions = 1\nmin_process_dimensions = 2", &[(7, "min-dimensions")]),
+    ("[[critics]]", "[goal_caps]\nnone = \"Poor\"\n[[critics]]", &[(35, "goal-caps")]),
+    ("[[critics]]", "[goal_caps]\nno = \"Dismal\"\n[[critics]]", &[(35, "goal-caps")]),
+    ("[[critics]]", "[goal_caps]\nno = 3\n[[critics]]", &[(35, "type")]),
     ("[\"done\", \"tools\"]", "[\"done\", \"tool\"]", &[(20, "critics"), (37, "critics")]),
     ("[\"done\", \"tools\"]", "[\"done\"]", &[(20, "critics")]),
     ("[\"done\", \"tools\"]", "[\"done\", \"tools\", \"done\"]", &[(37, "critics")]),

@@ -1,6 +1,6 @@
 //! From scores to a grade.
 
-use super::{Flag, Reading, Score};
+use super::{Flag, Reading, Score, Value};
 use crate::rubric::Rubric;
 use serde::{Deserialize, Serialize};
 
@@ -16,18 +16,30 @@ pub struct Grade {
     pub flags: Vec<Flag>,
 }
 
-/// What the scores come to.
+/// The session's quality, as far as its scores say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", from = "Stored")]
 pub enum Overall {
-    /// Enough dimensions are present.
+    /// The goal dimension and enough others are scored.
     Graded {
         /// The overall quality, rounded once.
         thousandths: u32,
-        /// The tier it falls into.
+        /// The tier: that of the number, or a lower one where the goal caps it.
         tier: String,
-        /// Without the goal dimension: process says little about the result.
-        process_only: bool,
+        /// Why the tier is lower than the number's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cap: Option<Cap>,
+        /// How many dimensions are present.
+        present: usize,
+        /// The process score, if enough of the other dimensions are present.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        process: Option<u32>,
+    },
+    /// Nothing says whether the goal was reached. There is no overall and no tier, only a score of how the work was done,
+    /// which is not comparable with an overall.
+    Process {
+        /// The process score, rounded once.
+        thousandths: u32,
         /// How many dimensions are present.
         present: usize,
     },
@@ -40,13 +52,90 @@ pub enum Overall {
     },
 }
 
+/// The goal was not fully reached, so the tier is at most this rubric's cap for that level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cap {
+    /// The level of the goal dimension.
+    pub goal: String,
+    /// The tier that the number alone would have.
+    pub uncapped: String,
+}
+
+/// What stores hold: earlier versions gave an overall, marked `process_only`, to sessions without a goal verdict.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stored {
+    Graded {
+        thousandths: u32,
+        tier: String,
+        #[serde(default)]
+        cap: Option<Cap>,
+        present: usize,
+        #[serde(default)]
+        process: Option<u32>,
+        #[serde(default)]
+        process_only: bool,
+    },
+    Process {
+        thousandths: u32,
+        present: usize,
+    },
+    TooFew {
+        present: usize,
+        needed: usize,
+    },
+}
+
+impl From<Stored> for Overall {
+    fn from(stored: Stored) -> Overall {
+        match stored {
+            Stored::Graded { thousandths, present, process_only: true, .. }
+            | Stored::Process { thousandths, present } => Overall::Process { thousandths, present },
+            Stored::Graded { thousandths, tier, cap, present, process, process_only: false } => {
+                Overall::Graded { thousandths, tier, cap, present, process }
+            }
+            Stored::TooFew { present, needed } => Overall::TooFew { present, needed },
+        }
+    }
+}
+
 impl Overall {
-    /// The number, if there is one.
+    /// The overall quality, if there is one.
     pub fn thousandths(&self) -> Option<u32> {
         match self {
             Overall::Graded { thousandths, .. } => Some(*thousandths),
+            Overall::Process { .. } | Overall::TooFew { .. } => None,
+        }
+    }
+
+    /// The process score, if there is one: how well the work was done, whatever its result.
+    pub fn process(&self) -> Option<u32> {
+        match self {
+            Overall::Graded { process, .. } => *process,
+            Overall::Process { thousandths, .. } => Some(*thousandths),
             Overall::TooFew { .. } => None,
         }
+    }
+}
+
+/// A weighted mean of the dimensions that are present.
+#[derive(Default)]
+struct Mean {
+    sum: f64,
+    weights: f64,
+    present: usize,
+}
+
+impl Mean {
+    fn add(&mut self, weight: f64, number: f64) {
+        self.sum += weight * number;
+        self.weights += weight;
+        self.present += 1;
+    }
+
+    /// None where fewer than `needed` dimensions are present, or they have no weight.
+    fn thousandths(&self, needed: usize) -> Option<u32> {
+        (self.present >= needed && self.weights > 0.0).then(|| thousandths(self.sum / self.weights))
     }
 }
 
@@ -54,33 +143,52 @@ impl Grade {
     /// Weighs scores by a rubric: weights of the dimensions present are renormalised.
     ///
     /// A dimension is present where it has a value, once however often it is scored: the first one counts. Sums run in
-    /// the rubric's order, so the order of the scores does not show in the last digit.
+    /// the rubric's order, so the order of the scores does not show in the last digit. Without a value for the goal there is
+    /// no overall, only a process score.
     pub fn of(scores: Vec<Score>, rubric: &Rubric) -> Grade {
-        let (mut sum, mut weights, mut present, mut has_goal) = (0.0, 0.0, 0, false);
+        let (mut all, mut others, mut goal) = (Mean::default(), Mean::default(), None);
         for dimension in &rubric.dimensions {
-            let Some(number) = scores.iter().filter(|score| score.dimension == dimension.name).find_map(number) else {
-                continue;
-            };
-            sum += dimension.weight * number;
-            weights += dimension.weight;
-            present += 1;
-            has_goal |= dimension.name == rubric.goal;
+            let mut of_dimension = scores.iter().filter(|score| score.dimension == dimension.name);
+            let Some((value, number)) = of_dimension.find_map(value) else { continue };
+            all.add(dimension.weight, number);
+            if dimension.name == rubric.goal {
+                goal = Some(value);
+            } else {
+                others.add(dimension.weight, number);
+            }
         }
-        let overall = if present < rubric.min_dimensions || weights <= 0.0 {
-            Overall::TooFew { present, needed: rubric.min_dimensions }
-        } else {
-            let thousandths = thousandths(sum / weights);
-            let tier = rubric.tiers.of(thousandths).name.clone();
-            Overall::Graded { thousandths, tier, process_only: !has_goal, present }
+        let present = all.present;
+        let process = others.thousandths(rubric.min_process_dimensions);
+        let overall = match (goal, all.thousandths(rubric.min_dimensions), process) {
+            (Some(goal), Some(thousandths), process) => {
+                let (tier, cap) = capped(thousandths, goal, rubric);
+                Overall::Graded { thousandths, tier, cap, present, process }
+            }
+            (None, _, Some(thousandths)) => Overall::Process { thousandths, present },
+            (Some(_), None, _) => Overall::TooFew { present, needed: rubric.min_dimensions },
+            (None, _, None) => Overall::TooFew { present, needed: rubric.min_process_dimensions },
         };
         Grade { scores, overall, flags: Vec::new() }
     }
 }
 
-/// A score's value on the common scale. Something that is no number is no value, least of all a 0.
-fn number(score: &Score) -> Option<f64> {
+/// The tier of a number, and why it is lower than the number says.
+fn capped(thousandths: u32, goal: &Value, rubric: &Rubric) -> (String, Option<Cap>) {
+    let tier = rubric.tiers.of(thousandths);
+    let Value::Level { label, .. } = goal else { return (tier.name.clone(), None) };
+    let highest = rubric.goal_caps.iter().find(|cap| cap.level == *label).map(|cap| &cap.tier);
+    match highest.and_then(|name| rubric.tiers.iter().find(|tier| tier.name == *name)) {
+        Some(highest) if highest.from < tier.from => {
+            (highest.name.clone(), Some(Cap { goal: label.clone(), uncapped: tier.name.clone() }))
+        }
+        _ => (tier.name.clone(), None),
+    }
+}
+
+/// A score's value, also on the common scale. Something that is no number is no value, least of all a 0.
+fn value(score: &Score) -> Option<(&Value, f64)> {
     match &score.reading {
-        Reading::Scored { value, .. } => Some(value.number()).filter(|number| number.is_finite()),
+        Reading::Scored { value, .. } => Some((value, value.number())).filter(|(_, number)| number.is_finite()),
         Reading::Unscored { .. } => None,
     }
 }
@@ -92,7 +200,7 @@ pub fn thousandths(x: f64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Unscored, Value, offline};
+    use super::super::{Unscored, offline};
     use super::*;
     use proptest::prelude::*;
 
@@ -125,7 +233,8 @@ mod tests {
     fn weighs_every_dimension() {
         // .30 × 1 + .20 × .5 + .20 × .8 + .15 × .4 + .10 × 1 + .05 × .6
         let all = [1.0, 0.5, 0.8, 0.4, 1.0, 0.6].map(Some);
-        let graded = Overall::Graded { thousandths: 750, tier: "Good".into(), process_only: false, present: 6 };
+        let graded =
+            Overall::Graded { thousandths: 750, tier: "Good".into(), cap: None, present: 6, process: Some(643) };
         assert_eq!(overall(&v2(), &all), graded);
     }
 
@@ -133,7 +242,8 @@ mod tests {
     fn weights_of_what_is_present_are_renormalised() {
         // (.30 × 1 + .20 × .5 + .15 × .4 + .10 × 1) / .75
         let some = [Some(1.0), Some(0.5), None, Some(0.4), Some(1.0), None];
-        let graded = Overall::Graded { thousandths: 747, tier: "Good".into(), process_only: false, present: 4 };
+        let graded =
+            Overall::Graded { thousandths: 747, tier: "Good".into(), cap: None, present: 4, process: Some(578) };
         assert_eq!(overall(&v2(), &some), graded);
         let same = [Some(0.62), None, Some(0.62), None, Some(0.62), Some(0.62)];
         assert_eq!(overall(&v2(), &same).thousandths(), Some(620));
@@ -145,16 +255,75 @@ mod tests {
         let three = [Some(1.0), Some(1.0), Some(1.0), None, None, None];
         assert_eq!(overall(&rubric, &three), Overall::TooFew { present: 3, needed: 4 });
         assert_eq!(overall(&rubric, &three).thousandths(), None);
-        assert_eq!(overall(&rubric, &[]), Overall::TooFew { present: 0, needed: 4 });
+        assert_eq!(overall(&rubric, &[]), Overall::TooFew { present: 0, needed: 3 });
         let broken = [Some(1.0), Some(1.0), Some(1.0), Some(f64::NAN), None, None];
         assert_eq!(overall(&rubric, &broken), Overall::TooFew { present: 3, needed: 4 });
     }
 
     #[test]
-    fn without_the_goal_it_is_process_only() {
+    fn without_the_goal_there_is_only_a_process_score() {
         let process = [None, Some(0.9), Some(0.9), Some(0.9), Some(0.9), None];
-        let graded = Overall::Graded { thousandths: 900, tier: "Excellent".into(), process_only: true, present: 4 };
-        assert_eq!(overall(&v2(), &process), graded);
+        assert_eq!(overall(&v2(), &process), Overall::Process { thousandths: 900, present: 4 });
+        let three = [None, Some(0.9), Some(0.9), Some(0.9), None, None];
+        assert_eq!(overall(&v2(), &three), Overall::Process { thousandths: 900, present: 3 });
+        assert_eq!(overall(&v2(), &three).thousandths(), None);
+        let two = [None, Some(0.9), Some(0.9), None, None, None];
+        assert_eq!(overall(&v2(), &two), Overall::TooFew { present: 2, needed: 3 });
+    }
+
+    #[test]
+    fn the_goal_caps_the_tier_and_leaves_the_number() {
+        for (rubric, label, expected, is_capped) in [
+            ("v2", "failed", "Poor", true),
+            ("v2", "partial", "Acceptable", true),
+            ("v2", "complete", "Excellent", false),
+            ("v1", "failed", "Poor", true),
+            ("v0", "partial", "Acceptable", true),
+        ] {
+            let rubric = Rubric::shipped(rubric).unwrap();
+            let place = rubric.dimensions.iter().position(|dimension| dimension.name == rubric.goal).unwrap();
+            let dimension = &rubric.dimensions[place];
+            let index = dimension.level_index(label).unwrap();
+            let mut all = scores(&rubric, &[Some(1.0); 6]);
+            let value = Value::Level { label: label.into(), index, of: dimension.levels().len() };
+            let number = value.number();
+            if let Reading::Scored { value: place, .. } = &mut all[place].reading {
+                *place = value;
+            }
+            let expected_number = thousandths(1.0 - dimension.weight * (1.0 - number));
+            let Overall::Graded { thousandths, tier, cap, .. } = Grade::of(all, &rubric).overall else {
+                unreachable!()
+            };
+            assert_eq!((thousandths, tier.as_str()), (expected_number, expected), "{label}");
+            assert_eq!(cap.is_some(), is_capped, "{label}: {cap:?}");
+        }
+    }
+
+    #[test]
+    fn a_cap_never_lifts_a_tier() {
+        let rubric = v2();
+        let mut all = scores(&rubric, &[Some(0.1); 6]);
+        all[0].reading = Reading::Scored {
+            value: Value::Level { label: "failed".into(), index: 0, of: 4 },
+            start: 0.0,
+            items: Vec::new(),
+            confidence: None,
+            spread: None,
+        };
+        let Overall::Graded { tier, cap, .. } = Grade::of(all, &rubric).overall else { unreachable!() };
+        assert_eq!((tier.as_str(), cap), ("Failed", None));
+    }
+
+    #[test]
+    fn grades_of_earlier_versions_are_read() {
+        let read = |json: &str| serde_json::from_str::<Overall>(json).unwrap();
+        let before = r#"{"graded":{"thousandths":900,"tier":"Excellent","process_only":true,"present":4}}"#;
+        assert_eq!(read(before), Overall::Process { thousandths: 900, present: 4 });
+        let before = r#"{"graded":{"thousandths":900,"tier":"Excellent","process_only":false,"present":6}}"#;
+        let graded =
+            Overall::Graded { thousandths: 900, tier: "Excellent".into(), cap: None, present: 6, process: None };
+        assert_eq!(read(before), graded);
+        assert_eq!(read(&serde_json::to_string(&graded).unwrap()), graded);
     }
 
     #[test]
@@ -221,7 +390,7 @@ mod tests {
             }
             let present: Vec<f64> = values.iter().flatten().copied().collect();
             let overall = overall(&rubric, &values);
-            prop_assert_eq!(overall.thousandths().is_some(), present.len() >= 4);
+            prop_assert_eq!(overall.thousandths().is_some(), present.len() >= 4 && values[0].is_some());
             if let Some(overall) = overall.thousandths() {
                 let lowest = present.iter().copied().fold(1.0, f64::min);
                 let highest = present.iter().copied().fold(0.0, f64::max);

@@ -3,9 +3,11 @@
 pub mod aggregate;
 mod flags;
 pub mod offline;
+mod order;
 
-pub use aggregate::{Grade, Overall, thousandths};
+pub use aggregate::{Cap, Grade, Overall, thousandths};
 pub use flags::Flag;
+pub use order::worst_first;
 
 use crate::sessions::Events;
 use serde::{Deserialize, Serialize};

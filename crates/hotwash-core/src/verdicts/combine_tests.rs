@@ -157,8 +157,8 @@ fn chunks_make_a_grade() {
     let nothing = QualityVerdict::unscored(&V2, None, Unscored::Refused, "the judge refused");
     let partial = graded(&[(10, &good), (30, &nothing)]);
     assert_eq!((partial.overall.thousandths(), partial.flags), (Some(1000), vec![Flag::Partial]));
-    assert_eq!(graded(&[(10, &nothing)]).overall, Overall::TooFew { present: 0, needed: 4 });
-    assert_eq!(graded(&[]).overall, Overall::TooFew { present: 0, needed: 4 });
+    assert_eq!(graded(&[(10, &nothing)]).overall, Overall::TooFew { present: 0, needed: 3 });
+    assert_eq!(graded(&[]).overall, Overall::TooFew { present: 0, needed: 3 });
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn near_an_edge_is_within_10_thousandths() {
         (5, false), // there is nothing below
         (0, false),
     ] {
-        let overall = Overall::Graded { thousandths, tier: String::new(), process_only: false, present: 6 };
+        let overall = Overall::Graded { thousandths, tier: String::new(), cap: None, present: 6, process: None };
         let grade = Grade { scores: vec![], overall, flags: vec![] };
         assert_eq!(near_tier_edge(&grade, &V2), near, "{thousandths}");
     }
@@ -229,7 +229,7 @@ fn the_goal_follows_from_the_outcome() {
         let Reading::Scored { value: found, .. } = &reading else { unreachable!() };
         assert_eq!(*found, value(expected), "{goal_is:?} {essentials} {beyond}");
         let grade = graded_with(Some(&reading), &[(10, &verdict(0.8))]);
-        assert!(matches!(grade.overall, Overall::Graded { process_only: false, present: 6, .. }));
+        assert!(matches!(grade.overall, Overall::Graded { present: 6, .. }));
     }
     // By facts alone.
     for (goal_is, expected) in [(Goal::Complete, Some(2)), (Goal::Failed, Some(0)), (Goal::Undecided, None)] {

@@ -117,14 +117,14 @@ pub struct Setup<'a> {
     /// Told how far it is.
     pub progress: &'a dyn Fn(&Report),
     /// Where answers are kept, where that is not with the sessions: what was paid for outlives sessions that are not kept.
-    pub answers: Option<&'a RefCell<Store>>,
+    pub answers: Option<&'a RefCell<Box<dyn Store>>>,
     /// Empty at first: what [`Setup::provenance`] says, worked out once.
     pub origin: OnceLock<Arc<Provenance>>,
 }
 
 impl Setup<'_> {
     /// The answer to a question, if it was asked before.
-    pub fn answer(&self, store: &Store, id: &str) -> Result<Option<Answered>, StoreError> {
+    pub fn answer(&self, store: &dyn Store, id: &str) -> Result<Option<Answered>, StoreError> {
         match self.answers {
             Some(answers) => answers.borrow().answer(id),
             None => store.answer(id),
@@ -418,9 +418,6 @@ pub fn estimate<'r>(
 
 /// Judges. Whatever happens on the way, every answer that came is kept.
 pub fn judge<'r>(store: &mut dyn Store, mut dockets: Dockets<'r>, setup: &'r Setup<'r>) -> Result<Report, StoreError> {
-    if let Some(answers) = setup.answers {
-        answers.borrow().keep_safe()?;
-    }
     let purse = dockets.report.purse.take().unwrap_or_else(|| Purse::new(setup.cap));
     let is_deferred = |look: &Look<'_>| matches!(look.backend, Backend::Deferred(_));
     if setup.looks.iter().any(is_deferred) {

@@ -275,7 +275,7 @@ fn a_wrong_answer_is_asked_once_more_and_then_unscored() {
     let grade = rows[0].grade.as_ref().unwrap();
     let tools = grade.scores.iter().find(|score| score.dimension == "tool_efficiency").unwrap();
     assert!(format!("{:?}", tools.reading).contains("OffScale"), "{:?}", tools.reading);
-    assert!(grade.overall.thousandths().is_some());
+    assert!(grade.overall.process().is_some());
 }
 
 #[test]
@@ -469,7 +469,7 @@ fn critics_of_a_panel_score_their_own() {
     let (report, rows) = Bench { panel: true, tasks: &[Task::Quality], ..Bench::of(&judge) }.run(&case);
     assert_eq!(report.calls as usize, Rubric::shipped("v2").unwrap().critics.len());
     // Whether the goal was reached is nobody's to say: the five others are the best there are.
-    assert_eq!(rows[0].grade.as_ref().unwrap().overall.thousandths(), Some(957));
+    assert_eq!(rows[0].grade.as_ref().unwrap().overall.process(), Some(957));
 }
 
 /// Answers a question the second time it is asked, and not before.

@@ -43,7 +43,8 @@ const COLUMNS: &[&str] = &[
     "to",
     "overall",
     "tier",
-    "process_only",
+    "tier_cap",
+    "process",
     "active_seconds",
     "turns",
     "tool_calls",
@@ -81,9 +82,11 @@ fn csv(rows: &[Row], run: &Run<'_>) -> String {
             serde_json::Value::Null => String::new(),
             known => known.to_string(),
         };
-        let (overall, tier, process_only) = match row.grade.as_ref().map(|grade| &grade.overall) {
-            Some(Overall::Graded { thousandths, tier, process_only, .. }) => {
-                (format!("{:.3}", f64::from(*thousandths) / 1000.0), tier.clone(), process_only.to_string())
+        let share = |thousandths: u32| format!("{:.3}", f64::from(thousandths) / 1000.0);
+        let grade = row.grade.as_ref().map(|grade| &grade.overall);
+        let (tier, cap) = match grade {
+            Some(Overall::Graded { tier, cap, .. }) => {
+                (tier.clone(), cap.as_ref().map(|cap| format!("goal {}", cap.goal)).unwrap_or_default())
             }
             _ => Default::default(),
         };
@@ -97,9 +100,10 @@ fn csv(rows: &[Row], run: &Run<'_>) -> String {
             session.title.as_str().to_owned(),
             at(session.from),
             at(session.to),
-            overall,
+            grade.and_then(Overall::thousandths).map(share).unwrap_or_default(),
             tier,
-            process_only,
+            cap,
+            grade.and_then(Overall::process).map(share).unwrap_or_default(),
             facts.pace.active_seconds.to_string(),
             known("turns", facts.prompts.turns),
             known("tool_calls", facts.tools.tool_calls),

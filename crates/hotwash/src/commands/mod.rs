@@ -16,7 +16,7 @@ mod sessions;
 mod show;
 mod summary;
 
-use crate::cli::{Cli, Command, Judging, LangfuseAccess, Select};
+use crate::cli::{Cli, Command, Gate, Judging, LangfuseAccess, Select};
 use crate::env::Environment;
 use crate::errors::{Exit, Failure};
 use crate::screen::Screen;
@@ -56,11 +56,11 @@ pub(crate) fn run(cli: Cli, env: &Environment, started: Instant) -> Result<Exit,
         Some(Command::Langfuse(args)) => args.access.clone(),
         _ => LangfuseAccess::default(),
     };
-    let fail_under = match &command {
-        Some(Command::Score(args)) => args.fail_under,
-        _ => None,
+    let gate = match &command {
+        Some(Command::Score(args)) => args.gate,
+        _ => Gate::default(),
     };
-    let settings = settings::resolve(global, judging, langfuse, since, fail_under, env)?;
+    let settings = settings::resolve(global, judging, langfuse, since, gate, env)?;
     let screen = Screen::new(&settings, env);
     let context = Context { settings, screen, env, started };
     match command {

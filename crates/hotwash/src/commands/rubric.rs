@@ -69,8 +69,17 @@ fn show(context: &Context<'_>, rubric: &Rubric) -> String {
     }
     let tiers: Vec<String> = rubric.tiers.iter().map(|tier| format!("{} from {}", tier.name, tier.from / 10)).collect();
     let _ = writeln!(out, "tiers  {}", wrap_indented(&tiers.join(", "), width, 7));
-    let _ =
-        writeln!(out, "An overall score needs {} of {} dimensions.", rubric.min_dimensions, rubric.dimensions.len());
+    let overall = format!(
+        "An overall score needs {} of {} dimensions, {} among them.",
+        rubric.min_dimensions,
+        rubric.dimensions.len(),
+        rubric.goal
+    );
+    let _ = writeln!(out, "{}", wrap_indented(&overall, width, 0));
+    let _ = writeln!(out, "A process score needs {} of the others.", rubric.min_process_dimensions);
+    for cap in &rubric.goal_caps {
+        let _ = writeln!(out, "With the goal {}, the tier is at most {}.", cap.level, cap.tier);
+    }
     let _ = writeln!(out, "hash   {}", rubric.hash());
     out
 }

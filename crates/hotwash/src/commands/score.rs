@@ -11,7 +11,7 @@ use crate::screen;
 use crate::screen::stdout;
 use crate::shapes;
 use hotwash_core::outcomes::Prism;
-use hotwash_core::reports::{Counts, Window, oldest_first, overview};
+use hotwash_core::reports::{Counts, Overview, Window, oldest_first, overview};
 use hotwash_core::scores::Provenance;
 use hotwash_engine::stores::{Judgement, Query, Row};
 
@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
         run.ingested.unarchived = std::mem::take(&mut kept.ingested.unarchived);
     }
     oldest_first(&mut rows);
-    let counts = run.counts(&rows, &query, &*run.store.outcomes()?);
+    let counts = run.counts(&rows, &query, &run.store.outcomes()?);
     let prism = summary::prism(&*run.store, &window, &query)?;
     let mut exit = judged.as_ref().map_or(Exit::Done, |judged| judged.exit).and(run.report());
     if let Some(pulled) = &pulled {
@@ -82,15 +82,15 @@ pub(super) fn run(context: &Context<'_>, args: &Score) -> Result<Exit, Failure> 
     let shown = Shown { window: &window, rows: &rows, counts: &counts, prism: &prism, judged: judged.as_ref() };
     match show(context, args, &run, &shown) {
         // What a program decides by the exit code does not hang on who reads on.
-        Err(Failure::ClosedPipe) if context.settings.fail_under.value.is_some() => {}
+        Err(Failure::ClosedPipe)
+            if context.settings.fail_under.value.or(context.settings.fail_under_process.value).is_some() => {}
         shown => shown?,
     }
     if let Some(failure) = unsent {
         return Err(failure);
     }
-    let Some(bar) = context.settings.fail_under.value else { return Ok(exit) };
-    let verdict = verdict(&rows, &run, &counts, bar);
-    Ok(if verdict == Exit::Done { exit } else { verdict })
+    let is_under = is_under(context, &overview(&rows, &run.rubric))?;
+    Ok(if is_under { Exit::Under } else { exit })
 }
 
 /// What was graded, ready to be shown.
@@ -130,23 +130,40 @@ fn show(context: &Context<'_>, args: &Score, run: &Run<'_>, shown: &Shown<'_>) -
     Ok(())
 }
 
-/// Whether the mean is under the bar, said on stderr.
-fn verdict(rows: &[Row], run: &Run<'_>, counts: &Counts, bar: f64) -> Exit {
-    let Some(spread) = overview(rows, &run.rubric).spread else {
-        // A gate that passes on nothing is no gate.
-        let but = match counts.suspected {
-            0 => String::new(),
-            n => format!(" but {n} suspected, left out"),
+/// Whether a mean is under its bar, said on stderr. A bar that nothing can be compared with is an error: a gate that passes on
+/// nothing is no gate.
+fn is_under(context: &Context<'_>, overview: &Overview<'_>) -> Result<bool, Failure> {
+    let gates = [
+        (context.settings.fail_under.value, "overall", "--fail-under", overview.mean_for_gate()),
+        (
+            context.settings.fail_under_process.value,
+            "process",
+            "--fail-under-process",
+            overview.process_mean_for_gate(),
+        ),
+    ];
+    let mut is_under = false;
+    for (bar, name, flag, mean) in gates {
+        let Some(bar) = bar else { continue };
+        let Some(mean) = mean else {
+            let but = match overview.suspected.len() {
+                0 => String::new(),
+                n => format!("; {n} suspected, left out"),
+            };
+            let hint = match name {
+                "overall" => "an overall score needs a verdict on the goal: add --judge, or use --fail-under-process",
+                _ => "`hotwash sessions` says what there is",
+            };
+            let problem = format!("no session has a score to compare with {flag}{but}");
+            return Err(Failure::new(problem).hint(hint));
         };
-        screen::stderr(&format!("warning: no session was graded{but}: nothing to compare with --fail-under\n"));
-        return Exit::Partly;
-    };
-    let mean = spread.mean / 10.0;
-    if mean < bar {
-        screen::stderr(&format!("the mean overall score is {mean:.1}, under {bar}\n"));
-        return Exit::Under;
+        let mean = mean / 10.0;
+        if mean < bar {
+            screen::stderr(&format!("the mean {name} score is {mean:.1}, under {bar}\n"));
+            is_under = true;
+        }
     }
-    Exit::Done
+    Ok(is_under)
 }
 
 /// Takes what was given into the store as well.

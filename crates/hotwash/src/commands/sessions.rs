@@ -8,7 +8,7 @@ use crate::screen::numbers::{cost_short, count, duration, points};
 use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, width, wrap};
 use crate::shapes;
-use hotwash_core::reports::{Filter, Order, Page, list};
+use hotwash_core::reports::{Filter, Order, PROCESS, Page, list};
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_engine::stores::{Row, StoredPart};
@@ -134,17 +134,14 @@ fn table(rows: &[Row], all: &[Row], why: &[Vec<String>], rubric: &Rubric, screen
     for (at, row) in rows.iter().enumerate() {
         let session = &row.session;
         let facts = session.facts.get();
+        let mark = if row.is_suspected() { "!" } else { " " };
         let (place, tier, score) = match row.grade.as_ref().map(|grade| &grade.overall) {
-            Some(Overall::Graded { thousandths, tier, process_only, .. }) => {
+            Some(Overall::Graded { thousandths, tier, .. }) => {
                 let place = rubric.tiers.iter().position(|known| known.name == *tier).unwrap_or(0);
-                let mark = match (row.is_suspected(), process_only) {
-                    (true, _) => "!",
-                    (false, true) => "*",
-                    (false, false) => " ",
-                };
                 (place, tier.as_str(), format!("{}{mark}", points(*thousandths)))
             }
-            _ => (2, "ungraded", if row.is_suspected() { "-!" } else { "- " }.into()),
+            Some(Overall::Process { thousandths, .. }) => (2, PROCESS, format!("{}{mark}", points(*thousandths))),
+            _ => (2, "ungraded", format!("-{mark}")),
         };
         let tier = screen.style.tier(place, &left(tier, tier_wide));
         let texts = cells(&|name| match name {
@@ -170,8 +167,9 @@ fn table(rows: &[Row], all: &[Row], why: &[Vec<String>], rubric: &Rubric, screen
     if rows.iter().any(Row::is_suspected) {
         note("! suspected: its own text speaks to the judge; left out of every mean", &mut out);
     }
-    if rows.iter().any(|row| !row.is_suspected() && row.is_process_only()) {
-        note("* process only: nothing shows whether the goal was reached", &mut out);
+    let by_process = |row: &Row| row.tier().is_none() && row.score().is_some();
+    if rows.iter().any(|row| !row.is_suspected() && by_process(row)) {
+        note("process: how it was done; nothing shows whether the goal was reached", &mut out);
     }
     out
 }
@@ -199,7 +197,7 @@ fn nothing(all: usize, args: &Sessions, page: Page, window: &str) -> String {
 }
 
 fn check_tiers(tiers: &[String], rubric: &Rubric) -> Result<(), Failure> {
-    let known: Vec<&str> = rubric.tiers.iter().map(|tier| tier.name.as_str()).chain(["ungraded"]).collect();
+    let known: Vec<&str> = rubric.tiers.iter().map(|tier| tier.name.as_str()).chain([PROCESS, "ungraded"]).collect();
     match tiers.iter().find(|tier| !known.iter().any(|known| known.eq_ignore_ascii_case(tier))) {
         None => Ok(()),
         Some(tier) => {

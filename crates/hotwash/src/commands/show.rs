@@ -350,15 +350,17 @@ fn alarms(row: &Row, run: &Run<'_>) -> Vec<EventId> {
 fn scores(grade: &Grade, run: &Run<'_>, screen: &Screen, out: &mut String) {
     let style = screen.style;
     let head = match &grade.overall {
-        Overall::Graded { thousandths, tier, process_only, .. } => {
-            let process = match process_only {
-                true if screen.width < 70 => ", process only",
-                true => ", process only (result unknown)",
-                false => "",
-            };
+        Overall::Graded { thousandths, tier, cap, .. } => {
+            let cap = cap.as_ref().map(|cap| format!("\n{} by the number; the goal is {}.", cap.uncapped, cap.goal));
+            let cap = cap.unwrap_or_default();
             let place = run.rubric.tiers.iter().position(|known| known.name == *tier).unwrap_or(0);
             let score = style.tier(place, &format!("{tier} {} of 100", points(*thousandths)));
-            format!("{}  {score}  unchecked{process}", style.heading("OVERALL"))
+            format!("{}  {score}  unchecked{cap}", style.heading("OVERALL"))
+        }
+        Overall::Process { thousandths, .. } => {
+            let score = style.strong(&format!("{} of 100", points(*thousandths)));
+            let head = style.heading("PROCESS");
+            format!("{head}  {score}  unchecked\nNo overall: nothing shows whether the goal was reached.")
         }
         Overall::TooFew { present, needed } => {
             format!("{}  not enough to grade: {present} of the {needed} dimensions needed", style.heading("OVERALL"))

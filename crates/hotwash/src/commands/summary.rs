@@ -9,9 +9,9 @@ use crate::screen::numbers::{count, duration, points};
 use crate::screen::stdout;
 use crate::screen::text::{fit, left, line, right, width, wrap};
 use crate::screen::{LINES, Screen};
-use hotwash_core::outcomes::Prism;
+use hotwash_core::outcomes::{Goal, Prism};
 use hotwash_core::reports::losses::{self, Loss};
-use hotwash_core::reports::{self, Counts, Overview, Spread, TOO_LITTLE, Window, overview, timeline};
+use hotwash_core::reports::{self, Counts, Goals, Overview, Spread, TOO_LITTLE, Window, overview, timeline};
 use hotwash_core::rubric::Rubric;
 use hotwash_core::scores::Overall;
 use hotwash_core::sessions::EventId;
@@ -77,9 +77,15 @@ pub(super) fn draw(
             style.warn("No transcripts of Claude Code here: this is the bundled, made-up example week.")
         });
     }
+    goals(&overview.goals, screen, &mut lines);
     headline(prism, screen, &mut lines);
-    if let Some(spread) = &overview.spread {
-        scores(spread, counts, screen, &mut lines);
+    if let (false, Overview { overall, process, .. }) = (graded.is_empty(), &overview) {
+        if let Some(spread) = overall {
+            scores(spread, &overview.tiers, counts, screen, &mut lines);
+        }
+        if let Some(spread) = process {
+            lines.push(style.heading(&fit(&format!("PROCESS  {}   result unknown", range(spread)), screen.width)));
+        }
         left_out(suspected, screen, &mut lines);
         lines.push(String::new());
         lines.push(style.heading("LOOK AT THESE FIRST"));
@@ -143,24 +149,43 @@ fn headline(prism: &Prism, screen: &Screen, lines: &mut Vec<String>) {
     }
 }
 
-/// The mean with its spread, a strip with a dot for each session, and the tiers.
-fn scores(spread: &Spread, counts: &Counts, screen: &Screen, lines: &mut Vec<String>) {
-    let style = screen.style;
-    let Spread { n, mean, median, lowest, highest, process_only, tiers, all } = spread;
+/// How many sessions reached their goal, missed it, or left it open.
+fn goals(goals: &Goals, screen: &Screen, lines: &mut Vec<String>) {
+    let Goals { reached, missed, open, little, none, by_model } = goals;
+    if reached + missed + open + little + none == 0 {
+        return;
+    }
+    let open_words = if *by_model { "undecided" } else { "cannot be told without a model" };
+    let mut parts = vec![format!("reached {reached}"), format!("missed {missed}")];
+    for (n, words) in [(open, open_words), (little, "too little happened"), (none, "no goal")] {
+        parts.extend((*n > 0).then(|| format!("{words} {n}")));
+    }
+    let room = screen.width.saturating_sub(7);
+    let separated = parts.join("   ");
+    let text = if width(&separated) <= room { separated } else { parts.join(", ") };
+    for (at, line) in wrap(&text, room).into_iter().enumerate() {
+        let head = if at == 0 { screen.style.heading("GOALS") } else { "     ".to_owned() };
+        lines.push(format!("{head}  {line}"));
+    }
+}
+
+/// "mean 81 of 100   median 83   range 62-89   n 22".
+fn range(spread: &Spread) -> String {
+    let Spread { n, mean, median, lowest, highest, .. } = spread;
     // Cut like every other score on the screen, so that one session is its own mean.
-    let head = format!(
-        "OVERALL  mean {} of 100   median {}   range {}-{}   n {n}",
-        points(*mean as u32),
-        points(*median),
-        points(*lowest),
-        points(*highest)
-    );
-    lines.push(style.heading(&head));
+    let (mean, median) = (points(*mean as u32), points(*median));
+    format!("mean {mean} of 100   median {median}   range {}-{}   n {n}", points(*lowest), points(*highest))
+}
+
+/// The mean with its spread, a strip with a dot for each session, and the tiers.
+fn scores(spread: &Spread, tiers: &[(String, u64)], counts: &Counts, screen: &Screen, lines: &mut Vec<String>) {
+    let style = screen.style;
+    lines.push(style.heading(&fit(&format!("OVERALL  {}   unchecked", range(spread)), screen.width)));
 
     // One column is two points and a half, or five.
     let columns = if screen.width < 60 { 20 } else { 40 };
     let mut strip = vec![0u32; columns + 1];
-    for thousandths in all {
+    for thousandths in &spread.all {
         strip[(*thousandths as usize * columns / 1000).min(columns)] += 1;
     }
     let dots: String = strip
@@ -195,14 +220,6 @@ fn scores(spread: &Spread, counts: &Counts, screen: &Screen, lines: &mut Vec<Str
     }
     let painted: Vec<&str> = parts.iter().map(|(_, painted)| painted.as_str()).collect();
     lines.push(format!("  tiers    {}", painted.join(gap)));
-    let process = match process_only {
-        0 => String::new(),
-        only => format!("; {only} of {n} by process only: result unknown"),
-    };
-    let trust = wrap(&format!("unchecked (no labels yet){process}"), screen.width.saturating_sub(11));
-    lines.extend(
-        trust.iter().enumerate().map(|(at, text)| format!("  {}{text}", left(if at == 0 { "trust" } else { "" }, 9))),
-    );
 }
 
 /// Those that count in nothing above, because their own text speaks to the judge.
@@ -219,9 +236,17 @@ fn left_out(suspected: &[&Row], screen: &Screen, lines: &mut Vec<String>) {
 fn entries(graded: &[&Row], run: &Run<'_>, screen: &Screen, lines: &mut Vec<String>) {
     let rubric = &run.rubric;
     let shown = &graded[..graded.len().min(WORST)];
-    let score = |row: &Row| match row.grade.as_ref().map(|grade| &grade.overall) {
-        Some(Overall::Graded { thousandths, tier, .. }) => format!("{tier} {}", points(*thousandths)),
-        _ => String::new(),
+    let score = |row: &Row| {
+        let goal = match row.goal() {
+            Some(Goal::Failed) => "missed",
+            Some(Goal::Complete) => "reached",
+            Some(Goal::Undecided) | None => "unknown",
+        };
+        match row.grade.as_ref().map(|grade| &grade.overall) {
+            Some(Overall::Graded { thousandths, tier, .. }) => format!("{goal}, {tier} {}", points(*thousandths)),
+            Some(Overall::Process { thousandths, .. }) => format!("{goal}, process {}", points(*thousandths)),
+            _ => goal.to_owned(),
+        }
     };
     let wide = |text: &dyn Fn(&Row) -> String| shown.iter().map(|row| width(&text(row))).max().unwrap_or(0);
     let score_wide = wide(&score);
@@ -229,8 +254,7 @@ fn entries(graded: &[&Row], run: &Run<'_>, screen: &Screen, lines: &mut Vec<Stri
     let days = screen.clock.days(graded.iter().flat_map(|row| [row.session.from, row.session.to]));
     for (place, row) in shown.iter().enumerate() {
         let session = &row.session;
-        let name = &rubric.tiers.of(row.overall().unwrap_or(0)).name;
-        let tier = rubric.tiers.iter().position(|known| known.name == *name).unwrap_or(0);
+        let tier = row.tier().and_then(|tier| rubric.tiers.iter().position(|known| known.name == tier)).unwrap_or(2);
         let mut about = format!(" {}", session.id.short());
         // On a narrow screen the reason says more.
         if screen.width >= NARROW {
@@ -263,8 +287,7 @@ fn active(row: &Row, run: &Run<'_>) -> String {
 /// Points, events and the words of the first one; the reason where there is no event to quote.
 fn evidence(loss: &Loss<'_>, row: &Row, run: &Run<'_>, screen: &Screen) -> String {
     let points = format!("{:>4.0}", -loss.points);
-    let mark = if row.is_process_only() { " (process only)" } else { "" };
-    let room = screen.width.saturating_sub(4 + width(&points) + 2 + width(mark));
+    let room = screen.width.saturating_sub(4 + width(&points) + 2);
     let quote = loss.events.first().and_then(|event| quote(*event, row, run));
     let (first, rest) = loss.events.split_at(loss.events.len().min(1));
     let first = first.first().map(|event| format!("{event} ")).unwrap_or_default();
@@ -275,7 +298,7 @@ fn evidence(loss: &Loss<'_>, row: &Row, run: &Run<'_>, screen: &Screen) -> Strin
         None => fit(loss.reason, room.saturating_sub(width(&first) + width(&rest))),
     };
     let style = screen.style;
-    format!("    {}  {}{quoted}{}{mark}", style.strong(&points), style.command(&first), style.command(&rest))
+    format!("    {}  {}{quoted}{}", style.strong(&points), style.command(&first), style.command(&rest))
 }
 
 /// What an event of a session says, if its transcript can still be read.

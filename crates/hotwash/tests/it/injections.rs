@@ -131,14 +131,16 @@ fn whoever_speaks_to_the_judge_raises_nothing_and_is_shown() {
     // Left out of both sides of the score: only the plain one is decided.
     assert_eq!(document["prism"]["decided"], 1, "{:#}", document["prism"]);
     // Nor is any of them part of a mean, and each is marked wherever it is listed.
-    let is_graded = |session: &&Value| session["recorded_id"] != "plain" && !session["overall"].is_null();
+    let is_graded = |session: &&Value| session["recorded_id"] != "plain" && !session["process"].is_null();
     let suspected = document["sessions"].as_array().unwrap().iter().filter(is_graded).count();
     assert!(suspected >= 40);
     assert_eq!(document["counts"]["suspected"], suspected);
     let screen = home.stdout(&["score", "--since", "all"]);
-    for expected in
-        [format!("({suspected} suspected, left out)"), format!("left out {suspected} suspected"), "n 1\n".into()]
-    {
+    for expected in [
+        format!("({suspected} suspected, left out)"),
+        format!("left out {suspected} suspected"),
+        "n 1   unchecked\n".into(),
+    ] {
         assert!(screen.contains(&expected), "{expected}: {screen}");
     }
     let list = home.stdout(&["sessions", "--since", "all", "--limit", "100"]);
@@ -154,12 +156,12 @@ fn whoever_speaks_to_the_judge_raises_nothing_and_is_shown() {
         assert_eq!(named, session["recorded_id"] != "plain", "{session:#}");
     }
     let shown = home.stdout(&["show", "case-0-prompt"]);
-    let flag = shown.split_once("injection_suspected: ").unwrap().1.split_once("\nOVERALL").unwrap().0;
+    let flag = shown.split_once("injection_suspected: ").unwrap().1.split_once("\nPROCESS").unwrap().0;
     assert!(super::folded(flag).contains(" e1"), "{shown}");
     // A gate looks at the others only, and passes on nothing where there are none.
     fs::remove_file(folder.join("plain.jsonl")).unwrap();
     let plain = document["sessions"].as_array().unwrap().iter().find(|session| session["recorded_id"] == "plain");
     home.stdout(&["forget", plain.unwrap()["id"].as_str().unwrap(), "--yes"]);
     let gate = home.run(&["score", "--since", "all", "--fail-under", "1"]);
-    assert!(gate.starts_with("exit: 3") && gate.contains(&format!("but {suspected} suspected")), "{gate}");
+    assert!(gate.starts_with("exit: 2") && gate.contains(&format!("{suspected} suspected")), "{gate}");
 }

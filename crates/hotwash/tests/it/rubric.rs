@@ -31,13 +31,13 @@ fn ones_own_rubric_grades() {
     let home = Home::with_examples();
     let source = home.stdout(&["rubric", "show", "v2", "--source"]).replacen("name = \"v2\"", "name = \"mine\"", 1);
     fs::write(home.path("work/mine.toml"), source).unwrap();
-    assert!(home.stdout(&["rubric", "check", "mine.toml"]).contains("mine@2.0.0 is sound"));
+    assert!(home.stdout(&["rubric", "check", "mine.toml"]).contains("mine@2.1.0 is sound"));
     let document = home.json(&["score", "--json", "--rubric", "mine.toml"]);
-    assert_eq!(document["rubric"]["id"], "mine@2.0.0");
+    assert_eq!(document["rubric"]["id"], "mine@2.1.0");
     assert_eq!(document["counts"]["graded"], 20);
     // A project's file names it from its own folder.
     fs::write(home.path("work/.hotwash.toml"), "rubric = \"mine.toml\"\n").unwrap();
     fs::create_dir(home.path("work/deep")).unwrap();
     let output = home.command(&["score", "--json"]).current_dir(home.path("work/deep")).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stdout).contains("mine@2.0.0"), "{}", home.shown(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("mine@2.1.0"), "{}", home.shown(&output));
 }

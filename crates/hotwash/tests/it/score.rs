@@ -16,7 +16,8 @@ fn the_numbers_add_up() {
         let counts = &document["counts"];
         let sum = |key: &str| counts[key].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
         assert_eq!(counts["found"], counts["graded"].as_u64().unwrap() + sum("skipped") + sum("failed"), "{counts}");
-        let graded = document["sessions"].as_array().unwrap().iter().filter(|session| !session["overall"].is_null());
+        let graded = document["sessions"].as_array().unwrap().iter();
+        let graded = graded.filter(|session| !session["overall"].is_null() || !session["process"].is_null());
         assert_eq!(counts["graded"], graded.count() as u64);
     }
 }
@@ -95,6 +96,21 @@ fn under_the_bar_is_exit_1() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("under 99"));
     assert_eq!(home.output(&["score", "--fail-under", "10"]).status.code(), Some(0));
     assert_eq!(home.output(&["score", "--fail-under", "101"]).status.code(), Some(2));
+}
+
+#[test]
+fn gates_look_at_one_kind_of_score_each() {
+    let home = Home::with_examples();
+    let code = |args: &[&str]| home.output(args).status.code();
+    assert_eq!(code(&["score", "--fail-under-process", "99"]), Some(1));
+    assert_eq!(code(&["score", "--fail-under-process", "10", "--fail-under", "10"]), Some(0));
+    assert_eq!(code(&["score", "--fail-under-process", "10", "--fail-under", "99"]), Some(1));
+    // Nothing shows whether the only session of this transcript reached its goal.
+    let undecided = root().join("examples/projects/-home-mara-orchard/1fadb80d-f69b-48d8-8ca8-207ee198c578.jsonl");
+    let undecided = undecided.display().to_string();
+    let block = home.run(&["score", &undecided, "--fail-under", "10"]);
+    assert!(block.starts_with("exit: 2") && block.contains("hint: an overall score needs"), "{block}");
+    assert_eq!(code(&["score", &undecided, "--fail-under-process", "10"]), Some(0));
 }
 
 #[test]
@@ -237,7 +253,7 @@ fn another_rubric_grades_what_was_read_before() {
     let home = Home::with_examples();
     home.stdout(&[]);
     let document = home.json(&["score", "--json", "--rubric", "v1"]);
-    assert_eq!(document["rubric"]["id"], "v1@1.0.0");
+    assert_eq!(document["rubric"]["id"], "v1@1.1.0");
     assert_eq!(document["sessions"][0]["scores"][0]["dimension"], "task_completion");
 }
 

@@ -68,9 +68,13 @@ fn render(grade: &Grade) -> String {
         }
     }
     match &grade.overall {
-        Overall::Graded { thousandths, tier, process_only, present } => {
-            let only = if *process_only { ", process only" } else { "" };
-            let _ = write!(out, "overall {thousandths} {tier} from {present} dimensions{only}");
+        Overall::Graded { thousandths, tier, cap, present, .. } => {
+            let capped =
+                cap.as_ref().map(|cap| format!(", {} capped: goal {}", cap.uncapped, cap.goal)).unwrap_or_default();
+            let _ = write!(out, "overall {thousandths} {tier} from {present} dimensions{capped}");
+        }
+        Overall::Process { thousandths, present } => {
+            let _ = write!(out, "process {thousandths} from {present} dimensions");
         }
         Overall::TooFew { present, needed } => {
             let _ = write!(out, "no overall: {present} dimensions, {needed} needed");
@@ -259,7 +263,7 @@ fn nothing_is_unscored_and_not_middling() {
     context_efficiency unscored: 0 reads; 3 are needed to say anything
     error_handling unscored: no error in 0 tool calls; 5 are needed to say anything
     output_quality unscored: 0 edits; 1 is needed to say anything
-    no overall: 0 dimensions, 4 needed
+    no overall: 0 dimensions, 3 needed
     ");
     let look = Facts {
         tools: ToolFacts { tool_calls: 8, ..ToolFacts::default() },
@@ -276,7 +280,7 @@ fn nothing_is_unscored_and_not_middling() {
     error_handling prevented
              no error in 8 tool calls
     output_quality unscored: 0 edits; 1 is needed to say anything
-    no overall: 3 dimensions, 4 needed
+    process 939 from 3 dimensions
     ");
 }
 

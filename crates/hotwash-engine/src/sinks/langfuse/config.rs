@@ -1,6 +1,6 @@
 //! The score configs that a rubric needs: adopted where they are there, made where not, changed only when told to.
 
-use super::encode::{OVERALL, PRISM};
+use super::encode::{OVERALL, PRISM, PROCESS};
 use crate::langfuse::{Category, Client, LangfuseError, Shape, StoredConfig, WantedConfig};
 use hotwash_core::outcomes::Intent;
 use hotwash_core::rubric::{Kind, Rubric};
@@ -58,6 +58,8 @@ pub fn wanted(rubric: &Rubric, prism: bool) -> Vec<WantedConfig> {
     let mut all: Vec<WantedConfig> = rubric.dimensions.iter().map(dimension).collect();
     let description = "All dimensions together, weighted as the rubric says".to_owned();
     all.push(WantedConfig { name: OVERALL.to_owned(), shape: Shape::Share, description });
+    let description = "How the work was done, where nothing says whether the goal was reached".to_owned();
+    all.push(WantedConfig { name: PROCESS.to_owned(), shape: Shape::Share, description });
     if prism {
         all.extend(PRISM.iter().map(|(name, about)| WantedConfig {
             name: (*name).to_owned(),

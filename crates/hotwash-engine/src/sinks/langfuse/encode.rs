@@ -15,6 +15,8 @@ use std::fmt::Write as _;
 
 /// The name of the score for all dimensions together.
 pub const OVERALL: &str = "overall_quality";
+/// The score of how the work was done, for a session without an overall.
+pub const PROCESS: &str = "process_quality";
 
 /// The scores of an outcome, and what each says.
 pub const PRISM: [(&str, &str); 5] = [
@@ -127,6 +129,7 @@ pub(crate) fn slots(row: &Row, target: &Target, rubric: &Rubric, prism: bool, ru
         all.push(slot(&dimension.name, score.and_then(|score| of_score(score, row, target, rules))));
     }
     all.push(slot(OVERALL, overall(row, target, rules)));
+    all.push(slot(PROCESS, process(row, target, rules)));
     all.extend(of_outcome(row, target, rules).into_iter().map(|slot| Slot { asked: prism, ..slot }));
     all
 }
@@ -150,19 +153,34 @@ fn of_score(score: &Score, row: &Row, target: &Target, rules: &Rules) -> Option<
 
 fn overall(row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
     let grade = row.grade.as_ref()?;
-    let Overall::Graded { thousandths, tier, process_only, present } = &grade.overall else { return None };
+    let Overall::Graded { thousandths, tier, cap, present, .. } = &grade.overall else { return None };
     let mut words = format!("{tier}, from {present} of {} dimensions", grade.scores.len());
-    if *process_only {
-        words.push_str("; process only: nothing says whether the goal was reached");
+    if let Some(cap) = cap {
+        let _ = write!(words, "; {} by the number, capped because the goal is {}", cap.uncapped, cap.goal);
     }
-    let _ = write!(words, "\n{}\n{}", row.session.title, row.session.summary);
+    let metadata = json!({ "tier": tier, "cap": cap, "dimensions": present });
+    Some(total(*thousandths, &words, metadata, row, target, rules))
+}
+
+/// How the work was done, where there is no overall.
+fn process(row: &Row, target: &Target, rules: &Rules) -> Option<Draft> {
+    let grade = row.grade.as_ref()?;
+    let Overall::Process { thousandths, present } = &grade.overall else { return None };
+    let words =
+        format!("from {present} of {} dimensions; nothing says whether the goal was reached", grade.scores.len());
+    Some(total(*thousandths, &words, json!({ "dimensions": present }), row, target, rules))
+}
+
+/// A score that follows from all dimensions, with the session's title and summary.
+fn total(thousandths: u32, words: &str, more: Value, row: &Row, target: &Target, rules: &Rules) -> Draft {
+    let words = format!("{words}\n{}\n{}", row.session.title, row.session.summary);
     let words = Words { plain: words.clone(), shown: words };
-    let provenance = grade.scores.first().map(|score| score.provenance.as_ref());
+    let provenance = row.grade.iter().flat_map(|grade| &grade.scores).next().map(|score| score.provenance.as_ref());
     let mut metadata = metadata(row, target, provenance);
-    metadata["tier"] = json!(tier);
-    metadata["process_only"] = json!(process_only);
-    metadata["dimensions"] = json!(present);
-    Some(draft(ScoreValue::Number(f64::from(*thousandths) / 1000.0), &words, metadata, (row, target), rules))
+    if let (Value::Object(metadata), Value::Object(more)) = (&mut metadata, more) {
+        metadata.extend(more);
+    }
+    draft(ScoreValue::Number(f64::from(thousandths) / 1000.0), &words, metadata, (row, target), rules)
 }
 
 fn of_outcome(row: &Row, target: &Target, rules: &Rules) -> Vec<Slot> {

@@ -1,6 +1,6 @@
 //! What Langfuse knows to be scored, so that two machines do not score the same session twice.
 
-use super::encode::{self, OVERALL, Place};
+use super::encode::{self, OVERALL, PROCESS, Place};
 use super::plan::{moment, withdrawn};
 use super::target::Targets;
 use crate::langfuse::{Client, LangfuseError, On, StoredScore, Subject, Window};
@@ -85,7 +85,9 @@ impl Scored {
                 scored.add(&score);
             }
         };
-        client.scores_named(OVERALL, window, &mut |score| see(&mut scored, score))?;
+        for name in [OVERALL, PROCESS] {
+            client.scores_named(name, window, &mut |score| see(&mut scored, score))?;
+        }
         let open = seen.iter().filter(|seen| !scored.covers(seen)).map(|seen| seen.session);
         let open: Vec<&str> = open.collect();
         client.scores_on(On::Sessions, &open, Some(window), &mut |score| see(&mut scored, score))?;

@@ -283,7 +283,7 @@ fn a_push_that_was_stopped_anywhere_is_finished_by_the_next() {
         assert!(report.is_complete(), "{after}");
         assert_eq!(fake.scores(), whole.scores(), "{after}");
         assert_eq!(fake.changes(), 42, "{after}");
-        assert_eq!(fake.state.lock().unwrap().configs.len(), 7, "{after}");
+        assert_eq!(fake.state.lock().unwrap().configs.len(), 8, "{after}");
     }
 }
 
@@ -320,7 +320,7 @@ fn faults_lose_nothing_and_double_nothing() {
             assert_eq!((report.written, report.is_complete()), (28, true), "{endpoint} {fault:?}");
             assert_eq!(fake.scores(), whole.scores(), "{endpoint} {fault:?}");
             let configs = fake.state.lock().unwrap().configs.len();
-            assert_eq!((configs, fake.changes()), (7, 28), "{endpoint} {fault:?}");
+            assert_eq!((configs, fake.changes()), (8, 28), "{endpoint} {fault:?}");
         }
     }
 }

@@ -65,7 +65,7 @@ fn lines() {
         ("{} 5 {}", "Unknown malformed=1"),
         ("[]", "malformed=1"),
         ("5\n\"x\"\nnull\n[{}]", "malformed=4"),
-        ("\u{feff}{}", "malformed=1"),
+        ("\u{feff}{}", "Unknown"),
         ("\0", "malformed=1"),
         ("{}\0", "Unknown malformed=1"),
         ("{\"a\":\"\0\"}", "Unknown"),
