@@ -7,7 +7,7 @@ use crate::judge_settings::{Backend as Way, Named};
 use crate::proxy::proxy;
 use crate::run::{self, Run, now_ns};
 use crate::screen::numbers::count;
-use crate::screen::progress::JudgingBar;
+use crate::screen::progress::{JudgingBar, waiting};
 use crate::screen::text::{words, wrap_indented};
 use crate::screen::{self, stdout};
 use crate::settings::Settings;
@@ -82,6 +82,11 @@ impl Opened<'_> {
             Opened::Batches(deferred) => Backend::Deferred(&**deferred),
             Opened::Files(deferred) => Backend::Deferred(deferred),
         }
+    }
+
+    /// Whether it can be asked, as far as that is known without asking.
+    fn check(&self) -> Result<(), JudgeError> {
+        if let Opened::ClaudeCli(cli) = self { cli.check() } else { Ok(()) }
     }
 
     /// The exact bytes of a question.
@@ -189,6 +194,11 @@ pub(crate) fn judge(
             if topics.open.is_empty() { "" } else { "; sessions may be cut elsewhere once topics are told apart" };
         say(&format!("nothing was sent: {}{later}", expected(&estimate, Some(&topics), &dockets, settings)));
         return Ok(None);
+    }
+    if !dockets.open.is_empty() || !topics.open.is_empty() {
+        for (named, opened) in settings.judge.value.iter().zip(&opened) {
+            opened.check().map_err(|error| cannot_use(named, error))?;
+        }
     }
     say(&expected(&estimate, Some(&topics), &dockets, settings));
     let asks_topics = setup.tasks.contains(&Task::Topic);
@@ -337,7 +347,7 @@ pub(crate) fn world(settings: &Settings, stop: Arc<AtomicBool>) -> Result<World,
         Failure::new(format!("cannot write the log of what is sent, {}", path.display())).cause(words(&error))
     })?;
     let mut world = World::new(Arc::new(log));
-    world.stop = stop;
+    (world.stop, world.waits) = (stop, Arc::new(waiting));
     Ok(world)
 }
 
@@ -358,17 +368,7 @@ fn open<'a>(
     // Nothing is sent in a dry run, so none is needed.
     let no_key = if dry_run { "no key" } else { "" };
     let key = |variable: &str| Key::new(env.get(variable).unwrap_or(no_key));
-    let cannot = |error: JudgeError| {
-        let hint = match named.backend {
-            Way::Anthropic | Way::AnthropicBatch => {
-                "set ANTHROPIC_API_KEY, or use `--judge claude-cli` with a subscription, or `--judge files` without either"
-            }
-            Way::ClaudeCli => "install Claude Code, or use another judge",
-            Way::OpenAi => "set OPENAI_BASE_URL, and OPENAI_API_KEY where the server wants one",
-            Way::Files => "name another folder with --judge-dir",
-        };
-        Failure::new(format!("cannot use the judge {named}")).cause(error).hint(hint)
-    };
+    let cannot = |error| cannot_use(named, error);
     let anthropic = || {
         let base = settings.anthropic_url.value.clone();
         let (key, network) = (key(env::ANTHROPIC_API_KEY), network(&base));
@@ -400,6 +400,18 @@ fn open<'a>(
         }
         Way::Files => Opened::Files(Files::new(&env.folder.join(&settings.judge_dir.value), world.clone())),
     })
+}
+
+fn cannot_use(named: &Named, error: JudgeError) -> Failure {
+    let hint = match named.backend {
+        Way::Anthropic | Way::AnthropicBatch => {
+            "set ANTHROPIC_API_KEY, or use `--judge claude-cli` with a subscription, or `--judge files` without either"
+        }
+        Way::ClaudeCli => "install Claude Code, or use another judge",
+        Way::OpenAi => "set OPENAI_BASE_URL, and OPENAI_API_KEY where the server wants one",
+        Way::Files => "name another folder with --judge-dir",
+    };
+    Failure::new(format!("cannot use the judge {named}")).cause(error).hint(hint)
 }
 
 /// Without a key nothing goes to OpenAI itself, where a server of one's own was meant perhaps.

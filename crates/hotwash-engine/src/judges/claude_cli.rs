@@ -135,6 +135,11 @@ impl ClaudeCli {
         Ok([input.system.unwrap_or_default(), input.schema.unwrap_or_default(), input.stdin].concat().into_bytes())
     }
 
+    /// Whether the command is there, and understands what it is told.
+    pub fn check(&self) -> Result<(), JudgeError> {
+        self.flags().map(|_| ())
+    }
+
     /// The flags, found out once.
     fn flags(&self) -> Result<&Flags, JudgeError> {
         self.flags.get_or_init(|| self.probe()).as_ref().map_err(Clone::clone)

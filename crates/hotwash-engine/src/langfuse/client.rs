@@ -230,9 +230,9 @@ impl Client {
         self.server.world.clock.now()
     }
 
-    /// Waits, unless the run is stopped.
-    pub(crate) fn pause(&self, time: Duration) -> Result<(), LangfuseError> {
-        if self.world().wait(time) { Ok(()) } else { Err(LangfuseError::new(Failing::Stopped, "stopped")) }
+    /// Waits for something, unless the run is stopped.
+    pub(crate) fn pause(&self, what: &str, time: Duration) -> Result<(), LangfuseError> {
+        if self.world().wait_for(what, time) { Ok(()) } else { Err(LangfuseError::new(Failing::Stopped, "stopped")) }
     }
 
     pub(crate) fn world(&self) -> &World {
@@ -285,7 +285,7 @@ impl Client {
             let foreign = !self.answers && !is_cut(&answered.body);
             let error = if foreign { error.with_hint(ADDRESS) } else { error };
             let wait = tries.next(Setback::Failed, false).filter(|_| error.hint.is_none());
-            if !wait.is_some_and(|wait| self.server.world.wait(wait)) {
+            if !wait.is_some_and(|wait| self.server.world.wait_for(&error.message, wait)) {
                 return Err(error);
             }
         }

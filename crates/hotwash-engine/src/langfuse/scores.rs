@@ -347,7 +347,8 @@ impl Client {
                 return Ok(());
             }
             events.retain(|(event, _)| event["id"].as_str().is_some_and(|id| again.contains(id)));
-            self.pause(Duration::from_secs(1 << round))?;
+            let what = format!("{} could not take {} scores", self.host(), events.len());
+            self.pause(&what, Duration::from_secs(1 << round))?;
         }
         Ok(())
     }

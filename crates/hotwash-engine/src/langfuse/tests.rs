@@ -3,10 +3,11 @@
 use super::{Client, Config, ObservationQuery, TraceQuery, Window};
 use crate::net::http::Network;
 use crate::net::testing::{Does, KEY, START, Server, says, waited, world};
-use crate::net::{Failing, Key};
+use crate::net::{Failing, Key, Waits, World};
 use hotwash_core::sessions::Timestamp;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 
 const ROWS: usize = 730;
 
@@ -87,7 +88,21 @@ fn who_is_told_to_wait_waits() {
         let body = br#"{"message":"Rate limit exceeded","code":"rate_limited","details":{"retryAfterSeconds":60}}"#;
         (n == 1).then(|| Does::Says(429, vec![("retry-after", "60".into())], body.to_vec()))
     });
-    let (client, world) = client(&server, |_| {});
+    let said: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = said.clone();
+    let waits: Arc<Waits> = Arc::new(move |wait| {
+        let words = wait.map(|(what, time)| format!("{} s: {what}", time.as_secs()));
+        heard.lock().unwrap().push(words.unwrap_or_default());
+    });
+    let world = World { waits, ..world().0 };
+    let config = Config::new(&server.base, Key::new("pk-lf-1"), Key::new(KEY));
+    let client = Client::connect(config, world.clone()).unwrap();
     assert_eq!(ids(&client, false).unwrap().len(), ROWS);
     assert!(waited(&world).as_secs() >= 60);
+    let said = said.lock().unwrap();
+    assert!(
+        said[0].starts_with("60 s: 127.0.0.1") && said[0].contains("answered 429: Rate limit exceeded"),
+        "{said:?}"
+    );
+    assert_eq!(said.last().map(String::as_str), Some(""));
 }

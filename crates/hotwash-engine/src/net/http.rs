@@ -244,7 +244,7 @@ impl Server {
                 }
                 return Err(failed);
             };
-            if !self.world.wait(wait) {
+            if !self.world.wait_for(&failed.error.message, wait) {
                 // Who is stopped while waiting was not refused; what may have been paid for is told as it was.
                 return Err(if lost { failed } else { Failed::plain(World::stopped(tries.made)) });
             }
@@ -267,7 +267,7 @@ impl Server {
                 let message = format!("{} takes nothing for another {} s", self.host, closed.as_secs());
                 return Err(Failed::plain(CallError { kind: Failing::RateLimited, message, requests: tries.made }));
             }
-            self.world.wait(wait);
+            self.world.wait_for(&format!("{} takes nothing for now", self.host), wait);
         }
     }
 

@@ -10,4 +10,4 @@ pub(crate) mod testing;
 mod world;
 
 pub use hotwash_core::ports::call::{CallError, Failing};
-pub use world::{Clock, Key, SystemClock, World};
+pub use world::{Clock, Key, SystemClock, Waits, World};

@@ -46,7 +46,7 @@ impl Egress for Heard {
 pub(crate) fn world() -> (World, Arc<Heard>) {
     let heard = Arc::new(Heard::default());
     let clock = Arc::new(TestClock(AtomicI64::new(START.0)));
-    (World { clock, stop: Arc::default(), egress: heard.clone() }, heard)
+    (World { clock, ..World::new(heard.clone()) }, heard)
 }
 
 /// How long was waited in a world.

@@ -71,12 +71,20 @@ pub struct World {
     pub stop: Arc<AtomicBool>,
     /// Hears of everything that is sent, before it is.
     pub egress: Arc<dyn Egress>,
+    /// Hears what is waited for and for how long, and when that is over.
+    pub waits: Arc<Waits>,
 }
+
+/// Hears what is waited for and for how long; nothing when that is over.
+pub type Waits = dyn Fn(Option<(&str, Duration)>) + Send + Sync;
+
+/// A shorter wait is not worth a word.
+const WORTH_SAYING: Duration = Duration::from_secs(1);
 
 impl World {
     /// The wall clock, and nothing that stops it.
     pub fn new(egress: Arc<dyn Egress>) -> World {
-        World { clock: Arc::new(SystemClock), stop: Arc::default(), egress }
+        World { clock: Arc::new(SystemClock), stop: Arc::default(), egress, waits: Arc::new(|_| {}) }
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -92,6 +100,17 @@ impl World {
             left -= step;
         }
         !self.is_stopped()
+    }
+
+    /// Waits, and says what for.
+    pub(crate) fn wait_for(&self, what: &str, time: Duration) -> bool {
+        if time < WORTH_SAYING {
+            return self.wait(time);
+        }
+        (self.waits)(Some((what, time)));
+        let goes_on = self.wait(time);
+        (self.waits)(None);
+        goes_on
     }
 
     pub(crate) fn stopped(requests: u32) -> CallError {

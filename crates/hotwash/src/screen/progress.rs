@@ -1,10 +1,13 @@
 //! How far a run is, on stderr and only for people.
 
+use super::COLUMNS;
+use super::text::{fit, line};
 use hotwash_engine::judging::{Dockets, Report};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::Cell;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// A bar that appears once there is something to wait for.
 pub(crate) struct Progress {
@@ -132,5 +135,33 @@ impl SessionsBar {
         if let Some(bar) = self.bar.get() {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// Says what is waited for and for how long, on a line that is taken away when that is over.
+pub(crate) fn waiting(wait: Option<(&str, Duration)>) {
+    let mut err = std::io::stderr().lock();
+    if err.is_terminal() {
+        let columns = terminal_size::terminal_size().map_or(COLUMNS, |(width, _)| usize::from(width.0));
+        let words = wait.map(|(what, time)| fit(&waiting_line(what, time), columns.saturating_sub(1)));
+        // A terminal that is gone is no reason to stop.
+        let _ = write!(err, "\r\x1b[2K{}", words.unwrap_or_default()).and_then(|()| err.flush());
+    }
+}
+
+/// The time comes first, because what is waited for may have to be cut.
+fn waiting_line(what: &str, time: Duration) -> String {
+    format!("waiting {} s: {}", time.as_secs_f64().ceil(), line(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_said_on_one_line() {
+        let said = waiting_line("the server answered 503:\nService\u{1b}[2J", Duration::from_millis(2_400));
+        assert!(said.starts_with("waiting 3 s: the server answered 503: Service"), "{said}");
+        assert!(!said.contains(char::is_control), "{said:?}");
     }
 }

@@ -358,3 +358,13 @@ fn with_a_key_the_bill_is_offered_and_nothing_is_sent() {
     assert_eq!(server.requests(), 0);
     assert!(home.output(&ALL).stderr.is_empty());
 }
+
+#[test]
+fn a_command_that_is_missing_is_told_before_any_bill() {
+    let home = one();
+    let args: Vec<&str> = ALL.iter().copied().chain(["--judge", "claude-cli"]).collect();
+    let output = home.command(&args).env("PATH", home.path("work")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("there is no command claude") && !said.contains('$') && !said.contains("judges"), "{said}");
+}

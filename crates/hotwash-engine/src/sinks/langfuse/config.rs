@@ -154,7 +154,7 @@ fn create(
             Err(error) if !error.unclear || turn >= TRIES => return Err(error),
             Err(error) => error,
         };
-        client.pause(Duration::from_secs(1 << turn))?;
+        client.pause(&error.message, Duration::from_secs(1 << turn))?;
         *there = client.configs().map_err(|_| error)?;
         if let (Some(config), _) = pick(there, wanted)
             && config.differences(wanted).is_empty()

@@ -214,7 +214,7 @@ fn round_trip(client: &Client) -> Result<Check, LangfuseError> {
 fn shows(client: &Client, id: &str) -> Result<Option<u64>, LangfuseError> {
     let mut waited = 0;
     for wait in PATIENCE_MS {
-        client.pause(Duration::from_millis(wait))?;
+        client.pause("the test score does not show yet", Duration::from_millis(wait))?;
         waited += wait;
         if !client.scores_by_id(std::slice::from_ref(&id.to_owned()))?.is_empty() {
             return Ok(Some(waited));

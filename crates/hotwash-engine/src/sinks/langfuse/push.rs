@@ -212,7 +212,8 @@ fn read_back(client: &Client, open: &mut Open) -> Result<u64, LangfuseError> {
     let mut arrived = 0;
     for wait in LOOKS_MS {
         let Some(watched) = open.keys().next_back().cloned() else { break };
-        client.pause(Duration::from_millis(wait))?;
+        let what = format!("{} scores were sent to {} and do not show yet", open.len(), client.host());
+        client.pause(&what, Duration::from_millis(wait))?;
         let look = |ids| -> Result<HashMap<_, _>, LangfuseError> {
             Ok(read(client, ids)?.into_iter().map(|score| (score.id.clone(), score)).collect())
         };
