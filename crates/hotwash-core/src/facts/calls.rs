@@ -143,6 +143,12 @@ impl Status {
     }
 }
 
+/// Whether the agent waited for a person until a call ended. What it took once it was allowed is not known.
+pub fn waited_for_person(call: Option<&OpenCall>, outcome: &Outcome<'_>, status: Status) -> bool {
+    let asks = call.is_some_and(|call| matches!(call.tool, Tool::AskPerson | Tool::Plan));
+    asks || outcome.asked.unwrap_or(status == Status::Rejected)
+}
+
 /// An event's part in the story of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
@@ -154,7 +160,8 @@ pub enum Step<'a> {
     Ended {
         /// The call.
         call: Option<&'a OpenCall>,
-        /// What came of it; empty where the result was recorded before the call.
+        /// What came of it; empty where the result was recorded before the call. It is told once without the call then,
+        /// and once more when the call comes, at the call's event.
         outcome: &'a Outcome<'a>,
         /// How it ended.
         status: Status,

@@ -144,8 +144,9 @@ impl Fold for Ending {
         }
         match status {
             Status::Ok => self.errors.clear(),
-            Status::Failed => self.errors.push(id),
-            Status::Rejected | Status::Echo => {}
+            // One whose call comes later was counted when it came alone.
+            Status::Failed if !matches!(event.kind, Kind::Call(_)) => self.errors.push(id),
+            Status::Failed | Status::Rejected | Status::Echo => {}
         }
     }
 

@@ -5,7 +5,7 @@
 //! e2 Read  src/a.rs:10+50          a call; `&Read` rides in the message before
 //! e3 ok    what the tool said      the oldest call without a result ends well
 //! e4 Edit  src/a.rs -old +new      what the edit changes, told with its result
-//! e5 error no such file            the oldest call without a result fails
+//! e5 error no such file            the oldest call without a result fails; `asked` one that a person allowed ends well
 //! e6 says  done                    the agent's prose
 //! e7 compact                       an automatic compaction
 //! e8 overloaded                    a request that failed for good
@@ -90,7 +90,7 @@ pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
             "plan" => tell(&Kind::PlanApproval(Body::One(Text::plain(rest)))),
             "headless" => listen(&Event { origin: &Origin { headless: true, ..origin }, kind: &Kind::Activity }),
             "overloaded" => tell(&Kind::ApiError(ApiError::Final(Body::One(Text::plain("overloaded"))))),
-            "ok" | "error" | "created" => {
+            "ok" | "asked" | "error" | "created" => {
                 let (call, lines) = open.pop_front().unwrap_or_else(|| panic!("no call for {line:?}"));
                 let patch: Vec<Text<'_>> = lines.iter().map(|line| Text::plain(line)).collect();
                 let content: String = lines.iter().flat_map(|line| [line.get(1..).unwrap_or_default(), "\n"]).collect();
@@ -100,8 +100,8 @@ pub(crate) fn tell(story: &str, mut listen: impl FnMut(&Event<'_>)) {
                     (verb == "ok" && !patch.is_empty()).then_some(Change { patch: &patch, ..Change::default() })
                 };
                 let body = Body::One(Text::plain(rest));
-                let error = verb == "error";
-                tell(&Kind::Outcome(Outcome { call: Some(call), error, body, change, ..Outcome::default() }));
+                let (error, asked) = (verb == "error", (verb == "asked").then_some(true));
+                tell(&Kind::Outcome(Outcome { call: Some(call), error, asked, body, change, ..Outcome::default() }));
             }
             _ => {
                 let (beside, name) = verb.strip_prefix('&').map_or((false, verb), |name| (true, name));

@@ -3,7 +3,7 @@
 use super::Fold;
 use super::calls::{OpenCall, Status};
 use super::value::{Cited, Ratio, Tally, facts, ratio};
-use crate::sessions::{Event, Outcome, Tool};
+use crate::sessions::{Event, Kind, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 
 facts! {
@@ -129,7 +129,10 @@ impl Fold for Tools {
         {
             self.open.remove(at);
         }
+        // What was counted when it came alone has a name now.
+        let late = matches!(event.kind, Kind::Call(_));
         match status {
+            Status::Rejected | Status::Echo if late => {}
             Status::Ok => {
                 if let Some(call) = call {
                     if !self.failures.is_empty() {
@@ -143,7 +146,12 @@ impl Fold for Tools {
             Status::Rejected => facts.user_rejections.push(id),
             Status::Echo => facts.error_echoes.push(id),
             Status::Failed => {
-                facts.tool_errors.push(id);
+                if late {
+                    facts.tool_errors_by_name.entry("?".into()).and_modify(|unknown| *unknown -= 1);
+                    facts.tool_errors_by_name.retain(|_, errors| *errors > 0);
+                } else {
+                    facts.tool_errors.push(id);
+                }
                 count(&mut facts.tool_errors_by_name, call.map_or("?", |call| &call.name));
                 if let Some(call) = call {
                     let streak = if let Some(failure) = self.failures.iter_mut().find(|failure| failure.is_like(call)) {

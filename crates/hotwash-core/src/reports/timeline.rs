@@ -1,9 +1,9 @@
 //! A session as turns: what was asked, what was called, what came of it. Every word in it is redacted.
 
-use crate::facts::calls::Calls;
+use crate::facts::calls::{Calls, waited_for_person};
 use crate::facts::{Status, Step};
 use crate::redaction::{Rules, redact};
-use crate::sessions::{ApiError, Call, Compaction, Event, EventId, GoalCheck, Key, Kind, Timestamp, command_line};
+use crate::sessions::{ApiError, Call, Compaction, Event, EventId, GoalCheck, Key, Kind, Origin, Timestamp, command_line};
 use std::collections::{BTreeMap, HashMap};
 
 /// Tells the events of a session to what it is given, or says why it cannot.
@@ -49,11 +49,24 @@ pub enum What {
         tool: String,
         /// What it was called with, in short.
         argument: String,
-        /// How it ended, where and when.
-        end: Option<(Status, EventId, Option<Timestamp>)>,
+        /// How it ended.
+        end: Option<End>,
     },
     /// Something that happened to the session.
     Happened(String),
+}
+
+/// How a call ended, where and when.
+#[derive(Clone, Copy, Debug)]
+pub struct End {
+    /// How.
+    pub status: Status,
+    /// The event of its result.
+    pub id: EventId,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// A person was asked on the way, so that nobody knows what the tool itself took.
+    pub waited: bool,
 }
 
 /// The turns of a session.
@@ -72,11 +85,13 @@ pub fn turns<E>(tell: Tell<'_, E>, rules: &Rules) -> Result<Vec<Turn>, E> {
                     push(&mut turns, event, what);
                 }
             }
-            Step::Ended { call, status, .. } => {
+            Step::Ended { call, outcome, status } => {
                 let place = call.and_then(|call| places.get(&call.key));
                 let Some(step) = place.and_then(|&(turn, at)| turns.get_mut(turn)?.steps.get_mut(at)) else { return };
                 if let What::Called { end, .. } = &mut step.what {
-                    *end = Some((*status, event.origin.id, event.origin.at));
+                    let waited = waited_for_person(*call, outcome, *status);
+                    let Origin { id, at, .. } = *event.origin;
+                    *end = Some(End { status: *status, id, at, waited });
                 }
             }
             Step::Aside => aside(&mut turns, event, rules),

@@ -368,6 +368,8 @@ pub struct Outcome<'a> {
     pub call: Option<Key>,
     /// The tool says it failed.
     pub error: bool,
+    /// Whether a person was asked to allow it, where that was recorded.
+    pub asked: Option<bool>,
     /// What the model was shown.
     pub body: Body<'a>,
     /// The change to a file.

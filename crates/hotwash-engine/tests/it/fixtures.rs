@@ -212,6 +212,21 @@ const FIXTURES: &[Case] = &[
         "user_rejections=1 error_echoes=2 tool_errors=1 tool_errors_by_name.Read=1 interrupts=1 tool_calls=4 parallel_calls=3",
     ),
     (
+        "an error that precedes its call is one error",
+        "result-before-call.jsonl",
+        "tool_calls=1 tool_errors=1 tool_errors_by_name.Read=1 calls_without_result=0 assistant_messages=2",
+    ),
+    (
+        "messages without an id are counted by request, by line, or one by one",
+        "messages-without-ids.jsonl",
+        "assistant_messages=3 tokens.output=45 tool_calls=1",
+    ),
+    (
+        "a person who is asked for permission is waited for",
+        "permission-asked.jsonl",
+        "wall_seconds=135 active_seconds=35 waiting_seconds=100 user_rejections=0",
+    ),
+    (
         "what is unknown or of a wrong type breaks nothing",
         "unknown-types.jsonl",
         "human_prompts=2 malformed_lines=0 unknown_records=3 role=main",

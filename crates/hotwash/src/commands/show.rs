@@ -14,7 +14,7 @@ use hotwash_core::facts::Status;
 use hotwash_core::outcomes::{Goal, JudgeStatus, Outcome};
 use hotwash_core::prices::Picodollars;
 use hotwash_core::reports::losses;
-use hotwash_core::reports::timeline::{self, Moment, Turn, What};
+use hotwash_core::reports::timeline::{self, End, Moment, Turn, What};
 use hotwash_core::scores::{Flag, Grade, Overall, Reading, Value};
 use hotwash_core::sessions::{EventId, SessionKind};
 use hotwash_core::verdicts::{OutcomeVerdict, Status as Met};
@@ -476,7 +476,7 @@ impl View<'_> {
     /// A call that went well and that nothing points at.
     fn went_well(&self, step: &Moment) -> bool {
         match &step.what {
-            What::Called { end: Some((Status::Ok, end, _)), .. } => {
+            What::Called { end: Some(End { status: Status::Ok, id: end, .. }), .. } => {
                 !self.cited.contains(&step.id) && !self.cited.contains(end)
             }
             _ => false,
@@ -495,10 +495,11 @@ impl View<'_> {
             What::Called { tool, argument, end } => {
                 let ended = match end {
                     None => style.warn("no result"),
-                    Some((status, end, at)) => {
+                    Some(End { status, id: end, at, waited }) => {
                         cited |= self.cited.contains(end);
                         let took = step.at.zip(*at).map(|(from, to)| elapsed((to.0 - from.0).max(0)));
                         match status {
+                            Status::Ok if *waited => format!("ok {}", right("asked", 7)),
                             Status::Ok => format!("ok {}", right(&took.unwrap_or_default(), 7)),
                             Status::Failed => style.error(&format!("error {end}")),
                             Status::Rejected => style.warn(&format!("rejected {end}")),

@@ -6,7 +6,7 @@
 use super::record::{Attachment, Blocks, Content, Notice, Place, Record, Texts};
 use hotwash_core::sessions::{
     ApiError, Call, Change, CommandVia, Compaction, Event, EventId, GoalCheck, Input, Key, Kind, Message, Origin,
-    Outcome, Prompt, PromptVia, Timestamp, Tool,
+    Outcome, Prompt, PromptVia, Timestamp, Tool, Usage,
 };
 use hotwash_core::text::{Body, Text};
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ pub(crate) fn events(record: &Record<'_>, line: u32, tell: &mut dyn FnMut(&Event
     let origin = &Origin { id: EventId(line), key: record.key, at, ..made_in(&record.place) };
     let mut tell = |kind: &Kind<'_>| tell(&Event { origin, kind });
     match record.kind {
-        kind if kind.is("assistant") => assistant(record, origin.agent, &mut tell),
+        kind if kind.is("assistant") => assistant(record, origin, &mut tell),
         kind if kind.is("progress") => progress(record, &mut tell),
         kind if kind.is("user") => user(record, &mut tell),
         kind => other(&plain(kind), record, &mut tell),
@@ -107,15 +107,29 @@ pub(super) const BOOKKEEPING: &[&[u8]] = &[
     b"rate_limit_event",
 ];
 
-fn assistant(record: &Record<'_>, agent: Text<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
+/// What a message is known by. Lines without its id belong together by their request; one without that is a message of its
+/// own.
+fn message_key(record: &Record<'_>, origin: &Origin<'_>) -> Key {
+    match [record.message.head.id, record.request].into_iter().find(|id| !id.is_empty()) {
+        Some(id) => Key::of(id),
+        None => {
+            record.key.unwrap_or_else(|| Key::of(Text::plain(&format!("{} {}", origin.session.to_str(), origin.id))))
+        }
+    }
+}
+
+fn assistant(record: &Record<'_>, origin: &Origin<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let message = &record.message;
-    let key = Key::of(message.head.id);
+    let key = message_key(record, origin);
     if record.is_api_error {
         let texts: Vec<Text<'_>> = text_blocks(&message.content);
         tell(&Kind::ApiError(ApiError::Final(Body::Many(&texts))));
     }
-    if !message.head.id.is_empty() {
-        tell(&Kind::Message(Message { key, model: message.head.model, usage: message.head.usage, agent }));
+    let (model, usage) = (message.head.model, message.head.usage);
+    // Without an id it is the model's where that or its tokens are named. What the client says of an error is its own.
+    let named = !model.is_empty() || usage != Usage::default();
+    if !message.head.id.is_empty() || named && !record.is_api_error {
+        tell(&Kind::Message(Message { key, model, usage, agent: origin.agent }));
     }
     let blocks = match &message.content {
         Content::Blocks(blocks) => blocks,
@@ -212,6 +226,7 @@ fn results<'a>(record: &Record<'a>, blocks: &Blocks<'a>, tell: &mut dyn FnMut(&K
         let mut outcome = Outcome {
             call: (!block.tool_use_id.is_empty()).then(|| Key::of(block.tool_use_id)),
             error: block.is_error,
+            asked: (!record.decided_by.is_empty()).then(|| record.decided_by.to_str().starts_with("user")),
             body,
             ..Outcome::default()
         };

@@ -20,6 +20,10 @@ pub(crate) struct Record<'a> {
     pub(crate) is_meta: bool,
     pub(crate) is_compact_summary: bool,
     pub(crate) is_api_error: bool,
+    /// By which the lines of one API message belong together where the message has no id.
+    pub(crate) request: Text<'a>,
+    /// Who decided that a tool may run: the `source` of `permissionDecision`.
+    pub(crate) decided_by: Text<'a>,
     /// The `kind` of the `origin` object, where there is one.
     pub(crate) origin: Option<Text<'a>>,
     pub(crate) message: Message<'a>,
@@ -212,7 +216,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>, record: &mut Record<'a>, memory:
         message(cursor, &mut record.message)?;
     }
     if cursor.pass(br#","requestId":"#) {
-        cursor.skip_short()?;
+        cursor.text(&mut record.request)?;
         if cursor.pass(br#","type":"#) {
             cursor.text(&mut record.kind)?;
         }
@@ -251,15 +255,19 @@ fn pair<'a>(cursor: &mut Cursor<'a>, key: &[u8], record: &mut Record<'a>, memory
         7 if key == b"content" => &mut record.notice().content,
         7 if key == b"aiTitle" => &mut record.notice().ai_title,
         9 if key == b"timestamp" => return cursor.text_of::<TIMESTAMP>(&mut record.timestamp),
+        9 if key == b"requestId" => &mut record.request,
         9 if key == b"operation" => &mut record.notice().operation,
         10 if key == b"attachment" => return attachment(cursor, record.attachment.insert(Attachment::default())),
         11 if key == b"customTitle" => &mut record.notice().custom_title,
         13 if key == b"toolUseResult" => {
             return tool_use_result(cursor, record.message.result(), record.result.insert(ToolUseResult::default()));
         }
-        15 if key == b"compactMetadata" => return compact_trigger(cursor, &mut record.notice().compact_trigger),
+        15 if key == b"compactMetadata" => {
+            return text_at(cursor, b"trigger", &mut record.notice().compact_trigger);
+        }
         16 if key == b"isCompactSummary" => return flag(cursor, &mut record.is_compact_summary),
         17 if key == b"isApiErrorMessage" => return flag(cursor, &mut record.is_api_error),
+        18 if key == b"permissionDecision" => return text_at(cursor, b"source", &mut record.decided_by),
         3 if key == b"cwd" => &mut record.place.cwd,
         7 if key == b"version" => &mut record.place.version,
         7 if key == b"agentId" => &mut record.place.agent,
@@ -302,16 +310,11 @@ fn origin<'a>(cursor: &mut Cursor<'a>, kind: &mut Option<Text<'a>>) -> Result<()
     })
 }
 
+/// The text under one key of an object.
 #[inline(never)]
-fn compact_trigger<'a>(cursor: &mut Cursor<'a>, trigger: &mut Text<'a>) -> Result<()> {
-    *trigger = Text::default();
-    cursor.object_or_skip(|cursor, key| {
-        match key {
-            b"trigger" => cursor.text(trigger)?,
-            _ => cursor.skip()?,
-        }
-        Ok(())
-    })
+fn text_at<'a>(cursor: &mut Cursor<'a>, wanted: &[u8], text: &mut Text<'a>) -> Result<()> {
+    *text = Text::default();
+    cursor.object_or_skip(|cursor, key| if key == wanted { cursor.text(text) } else { cursor.skip() })
 }
 
 /// Reads a message into an empty one.

@@ -365,6 +365,7 @@ impl Memory {
         let cut = row.noted(&["output_meta"]).is_some_and(|meta| meta.get("truncated").is_some_and(|cut| cut == true));
         let read = tool == Tool::Read && !error;
         tell(&Kind::Outcome(Outcome {
+            asked: None,
             call: Some(call),
             error,
             body: Body::One(Text::plain(&text)),

@@ -110,7 +110,7 @@ pub(super) fn events(record: At<'_>, line: &[u8], number: u32, tell: &mut dyn Fn
     };
     let tell = &mut |kind: &Kind<'_>| tell(&Event { origin: &origin, kind });
     match record.get("type").str() {
-        "assistant" => assistant(record, line, tell),
+        "assistant" => assistant(record, line, &origin, tell),
         "user" => user(record, tell),
         "system" => system(record, tell),
         "attachment" => attachment(record, tell),
@@ -140,7 +140,7 @@ fn usage(usage: At<'_>) -> Usage {
     }
 }
 
-fn assistant(record: At<'_>, line: &[u8], tell: &mut dyn FnMut(&Kind<'_>)) {
+fn assistant(record: At<'_>, line: &[u8], origin: &Origin<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let message = record.get("message");
     let content = message.get("content");
     let failed = record.get("isApiErrorMessage").is_true();
@@ -149,13 +149,15 @@ fn assistant(record: At<'_>, line: &[u8], tell: &mut dyn FnMut(&Kind<'_>)) {
         tell(&Kind::ApiError(ApiError::Final(Body::Many(&texts))));
     }
     let id = message.get("id").str();
-    if let Some(key) = key(id) {
-        tell(&Kind::Message(Message {
-            key,
-            model: message.get("model").text(),
-            usage: usage(message.get("usage")),
-            agent: record.get("agentId").text(),
-        }));
+    let known = key(id).or_else(|| key(record.get("requestId").str())).or(origin.key);
+    let message_key = known.unwrap_or_else(|| {
+        let place = format!("{} {}", record.get("sessionId").str(), origin.id);
+        Key::of(Text::plain(&place))
+    });
+    let (model, usage) = (message.get("model").text(), usage(message.get("usage")));
+    let named = !model.is_empty() || usage != Usage::default();
+    if !id.is_empty() || named && !failed {
+        tell(&Kind::Message(Message { key: message_key, model, usage, agent: record.get("agentId").text() }));
     }
     if let Some(text) = content.string()
         && !failed
@@ -170,7 +172,7 @@ fn assistant(record: At<'_>, line: &[u8], tell: &mut dyn FnMut(&Kind<'_>)) {
                 let tool = tool(block.get("name").str());
                 tell(&Kind::Call(Call {
                     key,
-                    message: Key::of(Text::plain(id)),
+                    message: message_key,
                     name: block.get("name").text(),
                     tool,
                     input: input(block.get("input"), tool, line),
@@ -226,11 +228,13 @@ fn user(record: At<'_>, tell: &mut dyn FnMut(&Kind<'_>)) {
     let noted = record.get("toolUseResult");
     let results: Vec<At<'_>> = content.blocks("tool_result").collect();
     let patch = patch(noted);
+    let decided_by = record.get("permissionDecision").get("source").string();
     for (nth, block) in results.iter().enumerate() {
         let texts = block.get("content").texts().unwrap_or_default();
         let mut outcome = Outcome {
             call: key(block.get("tool_use_id").str()),
             error: block.get("is_error").is_true(),
+            asked: decided_by.filter(|who| !who.is_empty()).map(|who| who.starts_with("user")),
             body: Body::Many(&texts),
             ..Outcome::default()
         };

@@ -162,6 +162,8 @@ fn assistant_messages() {
         ("5", ""),
         ("{}", ""),
         (r#"{"id":"m"}"#, "Message"),
+        (r#"{"model":"m"}"#, "Message"),
+        (r#"{"usage":{"output_tokens":1},"content":"x"}"#, "Message Says"),
         (r#"{"id":"m","content":"x"}"#, "Message Says"),
         (r#"{"id":"m","content":["x",1,null,[],{}]}"#, "Message"),
         (r#"{"id":"m","content":[{"type":"text"}]}"#, "Message Says"),
