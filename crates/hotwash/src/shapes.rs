@@ -239,7 +239,8 @@ fn score(score: &Score) -> Value {
 }
 
 fn usage(tokens: Option<&Tokens>, cost: &Cost) -> Value {
-    json!({ "tokens": tokens, "cost_usd": cost.json(), "unpriced_models": cost.unpriced })
+    let (dollars, at_least) = (cost.json(), cost.partial);
+    json!({ "tokens": tokens, "cost_usd": dollars, "cost_is_at_least": at_least, "unpriced_models": cost.unpriced })
 }
 
 /// Which part of a list a document holds.

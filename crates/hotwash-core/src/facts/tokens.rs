@@ -1,7 +1,7 @@
 //! Messages, tokens and what they cost.
 
 use super::Fold;
-use super::calls::KeyMap;
+use super::calls::{KeyMap, OpenCall};
 use super::value::{Cited, FactValue, Form, facts, stored};
 use crate::prices::{Picodollars, Prices};
 use crate::sessions::{ApiError, Event, Events, Key, Kind, Message, Usage};
@@ -69,6 +69,9 @@ pub struct Cost {
     pub known: Picodollars,
     /// Models whose price is not.
     pub unpriced: Vec<String>,
+    /// Output tokens of some messages were counted when the answer had only begun, so that it is more than this.
+    #[serde(default)]
+    pub partial: bool,
 }
 
 impl Cost {
@@ -87,6 +90,7 @@ impl Cost {
     /// Adds another.
     pub fn add(&mut self, other: &Cost) {
         self.known = self.known.plus(other.known);
+        self.partial |= other.partial;
         for model in &other.unpriced {
             if let Err(at) = self.unpriced.binary_search(model) {
                 self.unpriced.insert(at, model.clone());
@@ -126,6 +130,11 @@ facts! {
         /// Why: a grade without a price tells half.
         /// Blind: subscriptions, discounts, prices before or after the table's date.
         cost_usd: Cost,
+        /// Messages whose output tokens are fewer than their words and calls can be: the client kept the count from when
+        /// the answer began.
+        /// Why: tokens and cost are lower bounds then.
+        /// Blind: counts that are too low by less; what was thought and not kept.
+        partial_messages: u64,
         /// Models without a price in the table.
         /// Why: says why the cost is unknown.
         /// Blind: nothing known.
@@ -169,21 +178,44 @@ pub struct TokenFold {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Messages {
     list: Vec<(Key, u16, Usage)>,
+    /// How much each wrote, in bytes.
+    wrote: Vec<u64>,
     /// Where each stands in the list.
     places: KeyMap<Key, u32>,
+    /// The one that was told last.
+    last: u32,
 }
 
 impl Messages {
     fn tell(&mut self, key: Key, model: u16, usage: &Usage) {
         let next = self.list.len() as u32;
-        let place = *self.places.entry(key).or_insert(next);
-        if place == next {
+        self.last = *self.places.entry(key).or_insert(next);
+        if self.last == next {
             self.list.push((key, model, *usage));
+            self.wrote.push(0);
         } else {
-            self.list[place as usize] = (key, model, *usage);
+            self.list[self.last as usize] = (key, model, *usage);
         }
     }
+
+    /// The message that was told last wrote this much.
+    fn wrote(&mut self, bytes: u64) {
+        if let Some(wrote) = self.wrote.get_mut(self.last as usize) {
+            *wrote += bytes;
+        }
+    }
+
+    /// How many wrote more than their output tokens can be.
+    fn partial(&self) -> u64 {
+        let both = self.list.iter().zip(&self.wrote);
+        both.filter(|((.., usage), wrote)| **wrote / BYTES_OF_A_TOKEN > usage.output).count() as u64
+    }
 }
+
+/// Words hardly ever have longer tokens.
+const BYTES_OF_A_TOKEN: u64 = 16;
+/// A call has at least eight tokens beside its input: its name and its form alone are more.
+const BYTES_OF_A_CALL: u64 = 8 * BYTES_OF_A_TOKEN;
 
 /// The marker that the client uses for messages it wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
@@ -199,8 +231,13 @@ impl Fold for TokenFold {
         }
     }
 
+    fn called(&mut self, _: &Event<'_>, call: &OpenCall) {
+        self.messages.wrote(call.input.len() as u64 + BYTES_OF_A_CALL);
+    }
+
     fn said(&mut self, event: &Event<'_>) {
         match &event.kind {
+            Kind::Says(text) => self.messages.wrote(text.raw().len() as u64),
             Kind::ApiError(ApiError::Retry) => self.retried.push(event.origin.id),
             Kind::ApiError(ApiError::Final(_)) => self.gave_up.push(event.origin.id),
             _ => {}
@@ -219,6 +256,7 @@ impl Fold for TokenFold {
         models.sort_unstable_by(|(a, one), (b, other)| b.cmp(a).then(one.cmp(other)));
         TokenFacts {
             assistant_messages: self.messages.list.len() as u64,
+            partial_messages: self.messages.partial(),
             tokens,
             models: models.into_iter().map(|(_, model)| model.to_owned()).collect(),
             peak_context: self.peak_context,
@@ -232,7 +270,11 @@ impl Fold for TokenFold {
 
 impl TokenFold {
     fn message(&mut self, message: &Message<'_>, sidechain: bool) {
-        let Some(model) = self.model(message.model) else { return };
+        let Some(model) = self.model(message.model) else {
+            // What the client says next is nobody's tokens.
+            self.messages.last = u32::MAX;
+            return;
+        };
         self.messages.tell(message.key, model, &message.usage);
         if !sidechain {
             self.peak_context = self.peak_context.max(message.usage.context());
@@ -262,6 +304,7 @@ impl TokenFold {
     pub fn priced(&mut self, prices: &Prices) -> TokenFacts {
         let mut facts = self.finish();
         facts.cost_usd = self.cost(prices, &self.messages);
+        facts.cost_usd.partial = facts.partial_messages > 0;
         facts.unpriced_models.clone_from(&facts.cost_usd.unpriced);
         facts
     }

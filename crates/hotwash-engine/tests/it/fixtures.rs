@@ -227,6 +227,11 @@ const FIXTURES: &[Case] = &[
         "wall_seconds=135 active_seconds=35 waiting_seconds=100 user_rejections=0",
     ),
     (
+        "output tokens from when an answer began are too few",
+        "streamed-placeholder.jsonl",
+        "partial_messages=1 assistant_messages=2 tokens.output=11",
+    ),
+    (
         "what is unknown or of a wrong type breaks nothing",
         "unknown-types.jsonl",
         "human_prompts=2 malformed_lines=0 unknown_records=3 role=main",

@@ -110,7 +110,7 @@ fn table(rows: &[Row], all: &[Row], why: &[Vec<String>], rubric: &Rubric, screen
         .clamp(7, if screen.width > 100 { 24 } else { 10 });
     let days = screen.clock.days(all.iter().map(|row| row.session.to));
     let mut columns =
-        vec![("project", project_wide), ("date", days.columns()), ("active", 6), ("turns", 5), ("cost", 6)];
+        vec![("project", project_wide), ("date", days.columns()), ("active", 6), ("turns", 5), ("cost", 8)];
     // What is left for the title, behind tier, score and id. On a narrow screen other columns make room for it.
     let room = |columns: &[(&str, usize)]| {
         let taken = tier_wide + 16 + columns.iter().map(|(_, wide)| wide + 1).sum::<usize>();

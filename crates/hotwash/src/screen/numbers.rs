@@ -23,21 +23,23 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
-/// "$1.24", "at least $0.30" where a part has no price, "unknown" where all of it has none.
+/// "$1.24", "at least $0.30" where a part has no price or tokens were counted too low, "unknown" where all of it has no price.
 pub(crate) fn cost(cost: &Cost) -> String {
     match (cost.dollars(), cost.known.0) {
+        (Some(dollars), _) if cost.partial => format!("at least ${dollars:.2}"),
         (Some(dollars), _) => format!("${dollars:.2}"),
         (None, 0) => "unknown".into(),
         (None, _) => format!("at least ${:.2}", cost.known.dollars()),
     }
 }
 
-/// The same for a column: `$1.24`, `>$0.30`, `?`.
+/// The same for a column: `$1.24`, `>=$0.30`, `?`.
 pub(crate) fn cost_short(cost: &Cost) -> String {
     match (cost.dollars(), cost.known.0) {
+        (Some(dollars), _) if cost.partial => format!(">=${dollars:.2}"),
         (Some(dollars), _) => format!("${dollars:.2}"),
         (None, 0) => "?".into(),
-        (None, _) => format!(">${:.2}", cost.known.dollars()),
+        (None, _) => format!(">=${:.2}", cost.known.dollars()),
     }
 }
 

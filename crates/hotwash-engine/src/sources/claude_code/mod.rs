@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// Counts up when the same bytes give other events or facts, or the state to read on from has another form, so that
 /// transcripts are read anew.
-pub const DECODER: u32 = 6;
+pub const DECODER: u32 = 7;
 
 /// The folder in which hotwash's own judge runs, and the mark in front of what it asks.
 pub const JUDGE_FOLDER: &str = "hotwash/judge";

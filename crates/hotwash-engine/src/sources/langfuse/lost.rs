@@ -28,7 +28,7 @@ pub(super) const ALWAYS: &[&str] = &[
 /// What only one of the plugins tells: it marks a turn that the person stopped.
 pub(super) const STOPPED: &[&str] = &["ended_on_interrupt", "interrupts"];
 /// Where a generation has no usage.
-pub(super) const USAGE: &[&str] = &["cost_usd", "peak_context", "tokens", "unpriced_models"];
+pub(super) const USAGE: &[&str] = &["cost_usd", "partial_messages", "peak_context", "tokens", "unpriced_models"];
 /// Where a generation has no model.
 pub(super) const MODEL: &[&str] = &["cost_usd", "models", "unpriced_models"];
 /// Where an edit is known by its arguments: they need not be whole lines.
