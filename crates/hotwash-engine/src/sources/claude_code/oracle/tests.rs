@@ -198,6 +198,30 @@ fn assistant_messages() {
 }
 
 #[test]
+fn what_messages_and_results_are_known_by() {
+    let names = [
+        r#""requestId":"r""#,
+        r#""requestId":"\u0072""#,
+        r#""requestId":5"#,
+        r#""requestId":"r","requestId":"""#,
+        r#""uuid":"u""#,
+        r#""sessionId":"s""#,
+    ];
+    for name in names {
+        let called = r#"{"model":"m","content":[{"type":"tool_use","id":"t"}]}"#;
+        assert_eq!(outline(format!(r#"{{"type":"assistant",{name},"message":{called}}}"#)), "Message Call");
+        agree(format!(r#"{{"type":"assistant","message":{{"id":"","model":"m"}},{name}}}"#));
+    }
+    let result = r#""message":{"content":[{"type":"tool_result","tool_use_id":"t"}]}"#;
+    for by in ["5", "{}", r#"{"source":"config"}"#, r#"{"source":"user_permanent"}"#, r#"{"source":5}"#] {
+        agree(format!(r#"{{"type":"user",{result},"permissionDecision":{by}}}"#));
+        agree(format!(
+            r#"{{"permissionDecision":{{"source":"user"}},"type":"user",{result},"permissionDecision":{by}}}"#
+        ));
+    }
+}
+
+#[test]
 fn usage() {
     let numbers = [
         "0",
