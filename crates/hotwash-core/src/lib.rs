@@ -41,6 +41,7 @@
 pub mod evidence;
 pub mod facts;
 pub mod hash;
+pub mod labels;
 pub mod outcomes;
 pub mod ports;
 pub mod prices;

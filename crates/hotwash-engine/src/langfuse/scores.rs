@@ -5,6 +5,7 @@ use super::wire::{Query, encoded};
 use super::{Client, LangfuseError, Window};
 use crate::net::http::Method;
 use hotwash_core::hash::sha256;
+use hotwash_core::labels;
 use hotwash_core::sessions::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -76,6 +77,26 @@ impl ScoreValue {
             ScoreValue::Number(number) => json!(number),
             ScoreValue::Label(label) => json!(label),
             ScoreValue::Bool(yes) => json!(u8::from(*yes)),
+        }
+    }
+}
+
+impl From<ScoreValue> for labels::Value {
+    fn from(value: ScoreValue) -> labels::Value {
+        match value {
+            ScoreValue::Number(number) => labels::Value::Number(number),
+            ScoreValue::Label(label) => labels::Value::Level(label),
+            ScoreValue::Bool(yes) => labels::Value::Holds(yes),
+        }
+    }
+}
+
+impl From<&labels::Value> for ScoreValue {
+    fn from(value: &labels::Value) -> ScoreValue {
+        match value {
+            labels::Value::Number(number) => ScoreValue::Number(*number),
+            labels::Value::Level(level) => ScoreValue::Label(level.clone()),
+            labels::Value::Holds(yes) => ScoreValue::Bool(*yes),
         }
     }
 }

@@ -15,11 +15,11 @@ use crate::window::back_from_now;
 use hotwash_core::redaction::Redacted;
 use hotwash_core::reports::Page;
 use hotwash_core::sessions::Timestamp;
-use hotwash_engine::langfuse::{Client, Window};
+use hotwash_engine::langfuse::{Client, ScoreValue, Window};
 use hotwash_engine::sinks::langfuse::config::{self, Became, May, Settled};
 use hotwash_engine::sinks::langfuse::dataset::{self, Report};
 use hotwash_engine::sinks::langfuse::doctor::{self, State};
-use hotwash_engine::sinks::langfuse::labels::{self, Label, Labels};
+use hotwash_engine::sinks::langfuse::labels::{self, Annotation, Labels};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -148,8 +148,8 @@ fn labels(context: &Context<'_>, args: &LangfuseLabels, page: Page) -> Result<Ex
     }
     let (mut out, mut session) = (String::new(), None);
     let shown = page.of(&labels.all);
-    for label in shown {
-        let value = label.value.json();
+    for Annotation { label, .. } in shown {
+        let value = ScoreValue::from(&label.value).json();
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         if session != Some(&label.session) {
             session = Some(&label.session);
@@ -157,8 +157,8 @@ fn labels(context: &Context<'_>, args: &LangfuseLabels, page: Page) -> Result<Ex
         }
         // The day is enough here; --json has the moment.
         let at = label.at.map_or_else(|| " ".repeat(10), |at| at.to_string().chars().take(10).collect());
-        let who = label.who.as_deref().unwrap_or("(nobody named)");
-        let text = format!("  {}  {}  {at}  {}", left(&label.name, 20), left(&line(&value), 10), line(who));
+        let who = label.author.as_deref().unwrap_or("(nobody named)");
+        let text = format!("  {}  {}  {at}  {}", left(label.about.name(), 20), left(&line(&value), 10), line(who));
         let _ = writeln!(out, "{}", fit(&text, context.screen.width));
     }
     let part = if shown.len() < labels.all.len() { format!("{} of ", shown.len()) } else { String::new() };
@@ -179,11 +179,12 @@ fn left_out(labels: &Labels) -> String {
     out
 }
 
-fn label_shape(label: &Label) -> Value {
+fn label_shape(Annotation { label, subject }: &Annotation) -> Value {
+    let value = ScoreValue::from(&label.value);
     json!({
-        "session": label.session, "name": label.name, "value": label.value.json(), "type": label.value.data_type(),
-        "who": label.who, "at": shapes::moment(label.at), "comment": label.comment,
-        "on": langfuse::on(&label.subject), "score": label.id,
+        "session": label.session, "name": label.about.name(), "value": value.json(), "type": value.data_type(),
+        "who": label.author, "at": shapes::moment(label.at), "comment": label.comment,
+        "on": langfuse::on(subject), "score": label.source.id,
     })
 }
 

@@ -1,8 +1,9 @@
 //! Ground truth: a dataset with one item for each session that people labelled.
 
-use super::labels::Label;
-use crate::langfuse::{Client, DatasetItem, LangfuseError, Subject};
+use super::labels::Annotation;
+use crate::langfuse::{Client, DatasetItem, LangfuseError, ScoreValue, Subject};
 use hotwash_core::hash::sha256;
+use hotwash_core::labels::Label;
 use hotwash_core::redaction::Redacted;
 use hotwash_core::sessions::Timestamp;
 use serde_json::{Map, Value, json};
@@ -29,13 +30,13 @@ pub type About<'a> = dyn Fn(&str) -> Option<(Redacted<String>, Redacted<String>)
 pub fn keep(
     client: &Client,
     dataset: &str,
-    labels: &[Label],
+    labels: &[Annotation],
     since: Timestamp,
     about: &About<'_>,
 ) -> Result<Report, LangfuseError> {
-    let mut sessions: BTreeMap<&str, Vec<&Label>> = BTreeMap::new();
-    for label in labels {
-        sessions.entry(&label.session).or_default().push(label);
+    let mut sessions: BTreeMap<&str, Vec<&Annotation>> = BTreeMap::new();
+    for annotation in labels {
+        sessions.entry(&annotation.label.session).or_default().push(annotation);
     }
     let mut report = Report { sessions: sessions.len() as u64, ..Report::default() };
     if sessions.is_empty() {
@@ -72,32 +73,34 @@ pub fn keep(
 fn item(
     dataset: &str,
     session: &str,
-    labels: &[&Label],
+    labels: &[&Annotation],
     about: Option<(Redacted<String>, Redacted<String>)>,
 ) -> DatasetItem {
     let mut expected: BTreeMap<&str, &Label> = BTreeMap::new();
-    for label in labels {
-        let known = expected.entry(&label.name).or_insert(label);
+    for Annotation { label, .. } in labels {
+        let known = expected.entry(label.about.name()).or_insert(label);
         // Where people differ the latest counts; all of them are in the metadata.
         if label.at > known.at {
             *known = label;
         }
     }
+    let value = |label: &Label| ScoreValue::from(&label.value).json();
     let expected: Map<String, Value> =
-        expected.into_iter().map(|(name, label)| (name.to_owned(), label.value.json())).collect();
-    let mut who: Vec<&str> = labels.iter().filter_map(|label| label.who.as_deref()).collect();
+        expected.into_iter().map(|(name, label)| (name.to_owned(), value(label))).collect();
+    let mut who: Vec<&str> = labels.iter().filter_map(|annotation| annotation.label.author.as_deref()).collect();
     who.sort_unstable();
     who.dedup();
     let at = |label: &Label| label.at.map(|at| at.to_string());
     let all: Vec<Value> = labels
         .iter()
-        .map(|label| {
+        .map(|Annotation { label, .. }| {
             json!({
-                "name": label.name, "value": label.value.json(), "who": label.who, "at": at(label), "score": label.id,
+                "name": label.about.name(), "value": value(label), "who": label.author, "at": at(label),
+                "score": label.source.id,
             })
         })
         .collect();
-    let trace = labels.iter().find_map(|label| match &label.subject {
+    let trace = labels.iter().find_map(|annotation| match &annotation.subject {
         Subject::Trace(trace) | Subject::Observation { trace, .. } => Some(trace.clone()),
         _ => None,
     });
@@ -108,7 +111,7 @@ fn item(
         input: json!({ "session_id": session, "title": title, "summary": summary }),
         expected_output: Value::Object(expected),
         metadata: json!({
-            "labeled_by": who, "labeled_at": labels.iter().filter_map(|label| at(label)).max(), "labels": all,
+            "labeled_by": who, "labeled_at": labels.iter().filter_map(|annotation| at(&annotation.label)).max(), "labels": all,
         }),
         source_trace_id: trace,
     }

@@ -1,37 +1,26 @@
 //! What people say of sessions in Langfuse, read back as labels.
 
-use crate::langfuse::{Client, LangfuseError, ObservationQuery, Reads, ScoreValue, StoredScore, Subject, Window};
+use crate::langfuse::{Client, LangfuseError, ObservationQuery, Reads, StoredScore, Subject, Window};
+use hotwash_core::labels::{About, Label, Source};
 use hotwash_core::sessions::Timestamp;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-/// What somebody said of a session on one dimension.
+/// A label, and what the person looked at.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Label {
-    /// Langfuse's session.
-    pub session: String,
-    /// The score's name.
-    pub name: String,
-    /// Its value.
-    pub value: ScoreValue,
-    /// Who, as Langfuse knows them.
-    pub who: Option<String>,
-    /// When.
-    pub at: Option<Timestamp>,
-    /// What they wrote.
-    pub comment: Option<String>,
-    /// What they looked at.
+pub struct Annotation {
+    /// The label; its session is Langfuse's.
+    pub label: Label,
+    /// What it is on.
     pub subject: Subject,
-    /// The score's id.
-    pub id: String,
 }
 
 /// Labels, and what was no label.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     /// One for each person, session and name, in that order.
-    pub all: Vec<Label>,
+    pub all: Vec<Annotation>,
     /// Annotations that a program wrote: nobody is named.
     pub unsigned: u64,
     /// Annotations of something that is in no session.
@@ -62,15 +51,16 @@ pub fn labels(client: &Client, window: Window, unsigned: bool) -> Result<Labels,
             labels.homeless += 1;
             continue;
         };
-        let StoredScore { id, name, at, comment, subject, author: who, .. } = score;
-        labels.all.push(Label { session, name, value, who, at, comment, subject, id });
+        let StoredScore { id, name, at, comment, subject, author, .. } = score;
+        let source = Source { system: "langfuse".into(), id };
+        let (about, value) = (About::named(name), value.into());
+        labels.all.push(Annotation { label: Label { session, about, value, author, at, comment, source }, subject });
     }
-    let order =
-        |label: &Label| (label.session.clone(), label.name.clone(), label.who.clone(), label.at, label.id.clone());
-    labels.all.sort_by_key(order);
+    let of = |label: &Label| (label.session.clone(), label.about.name().to_owned(), label.author.clone());
+    labels.all.sort_by_key(|Annotation { label, .. }| (of(label), label.at, label.source.id.clone()));
     // Of several by one person on one thing the last one counts.
     labels.all.reverse();
-    labels.all.dedup_by(|a, b| (&a.session, &a.name, &a.who) == (&b.session, &b.name, &b.who));
+    labels.all.dedup_by(|a, b| of(&a.label) == of(&b.label));
     labels.all.reverse();
     Ok(labels)
 }

@@ -615,7 +615,8 @@ fn what_people_say_becomes_labels_and_ground_truth() {
         let client = fake.client();
         let window = Window { from: Timestamp(START.0 - 1000), to: Timestamp(START.0 + 1000) };
         let found = labels::labels(&client, window, false).unwrap();
-        let shown: Vec<_> = found.all.iter().map(|label| (label.session.as_str(), label.id.as_str())).collect();
+        let shown: Vec<_> =
+            found.all.iter().map(|one| (one.label.session.as_str(), one.label.source.id.as_str())).collect();
         assert_eq!(shown, [("s1", "a"), ("s1", "b"), ("s1", "c")]);
         assert_eq!((found.unsigned, found.homeless), (1, 1));
         assert_eq!(labels::labels(&client, window, true).unwrap().all.len(), 4);
@@ -623,7 +624,7 @@ fn what_people_say_becomes_labels_and_ground_truth() {
         let keep = || dataset::keep(&client, dataset::NAME, &found.all, window.from, &about).unwrap();
         assert_eq!((keep().written, keep().unchanged), (1, 1));
         // A later look that sees only newer labels takes nothing away.
-        let newer: Vec<_> = found.all.iter().filter(|label| label.id == "b").cloned().collect();
+        let newer: Vec<_> = found.all.iter().filter(|one| one.label.source.id == "b").cloned().collect();
         let later = Timestamp(START.0 + 1_000_000);
         let of_both = fake.state.lock().unwrap().items.values().next().unwrap()["expectedOutput"].clone();
         dataset::keep(&client, dataset::NAME, &newer, later, &about).unwrap();
