@@ -217,20 +217,24 @@ fn nearly_equal(a: &[u8], b: &[u8]) -> bool {
         return false;
     }
 
-    distance(a, b) <= limit
+    is_within(limit, a, b)
 }
 
-/// The edit distance, row by row of the table of all beginnings.
-fn distance(a: &[u8], b: &[u8]) -> usize {
+/// Whether the edit distance is at most `limit`: row by row of the table of all beginnings, as far as it matters.
+fn is_within(limit: usize, a: &[u8], b: &[u8]) -> bool {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
+        let (from, to) = (i.saturating_sub(limit), (i + limit + 1).min(b.len()));
+        let mut diagonal = std::mem::replace(&mut row[from], if from == 0 { i + 1 } else { limit + 1 });
+        for (j, y) in b[..to].iter().enumerate().skip(from) {
             let cost = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
             diagonal = std::mem::replace(&mut row[j + 1], cost);
         }
+        if row[from..=to].iter().all(|cost| *cost > limit) {
+            return false;
+        }
     }
-    row[b.len()]
+    row[b.len()] <= limit
 }
 
 #[cfg(test)]
@@ -313,6 +317,19 @@ mod tests {
         {
             assert_eq!(nearly_equal(a.as_bytes(), b.as_bytes()), near, "{a} {b}");
         }
+    }
+
+    /// The edit distance by its definition.
+    fn distance(a: &[u8], b: &[u8]) -> usize {
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.iter().enumerate() {
+            let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+            for (j, y) in b.iter().enumerate() {
+                let cost = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+                diagonal = std::mem::replace(&mut row[j + 1], cost);
+            }
+        }
+        row[b.len()]
     }
 
     proptest! {

@@ -28,55 +28,28 @@ impl Line {
         self.0
     }
 
-    /// The hash of a line, or nothing for a line that says nothing.
+    /// The hash of a line, or nothing for a line that says nothing: of its bytes but for white space, eight at a time.
     pub(super) fn of(line: &str) -> Option<Line> {
-        let says = line.bytes().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
-        if says < SAYS {
-            return None;
-        }
-        let mut hash = Hasher::default();
-        line.bytes().filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).for_each(|byte| hash.add(byte));
-        Some(hash.finish())
+        const START: u64 = 0x9E37_79B9_7F4A_7C15;
+        let bytes: Vec<u8> = line.bytes().filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).collect();
+        let says = bytes.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
+        let (words, rest) = bytes.as_chunks();
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        let state = words.iter().chain([&last]).fold(START, |state, word| fold(state ^ u64::from_le_bytes(*word)));
+        (says >= SAYS).then_some(Line((state >> 33) as u32))
     }
+}
+
+fn fold(word: u64) -> u64 {
+    let product = u128::from(word) * 0xA076_1D64_78BD_642F;
+    (product >> 64) as u64 ^ product as u64
 }
 
 /// The hash of every line of a text, or nothing for a line that says nothing. A newline at the end begins no further
 /// line.
 pub fn hashes(text: &str) -> impl Iterator<Item = Option<Line>> {
     text.split_inclusive('\n').map(Line::of)
-}
-
-/// Hashes bytes, eight at a time.
-struct Hasher {
-    state: u64,
-    word: [u8; 8],
-    length: usize,
-}
-
-impl Default for Hasher {
-    fn default() -> Self {
-        Hasher { state: 0x9E37_79B9_7F4A_7C15, word: [0; 8], length: 0 }
-    }
-}
-
-impl Hasher {
-    fn add(&mut self, byte: u8) {
-        self.word[self.length] = byte;
-        self.length += 1;
-        if self.length == self.word.len() {
-            self.state = self.folded();
-            (self.word, self.length) = ([0; 8], 0);
-        }
-    }
-
-    fn finish(self) -> Line {
-        Line((self.folded() >> 33) as u32)
-    }
-
-    fn folded(&self) -> u64 {
-        let product = u128::from(self.state ^ u64::from_le_bytes(self.word)) * 0xA076_1D64_78BD_642F;
-        (product >> 64) as u64 ^ product as u64
-    }
 }
 
 #[cfg(test)]

@@ -225,11 +225,11 @@ fn beginning(text: &str) -> &str {
 fn stems(text: &str) -> KeySet<u64> {
     let mut stems = KeySet::default();
     for word in beginning(text).split(|c: char| !c.is_alphanumeric()) {
-        let characters: Vec<char> = word.chars().collect();
-        if characters.iter().any(|c| *c >= '\u{2E80}') {
+        if word.chars().any(|c| c >= '\u{2E80}') {
+            let characters: Vec<char> = word.chars().collect();
             stems.extend(characters.windows(2).map(|pair| hash(&pair.iter().collect::<String>())));
-        } else if characters.len() >= FEWEST_LETTERS {
-            let stem: String = characters.iter().take(STEM_CHARS).flat_map(|c| c.to_lowercase()).collect();
+        } else if word.chars().count() >= FEWEST_LETTERS {
+            let stem: String = word.chars().take(STEM_CHARS).flat_map(char::to_lowercase).collect();
             if !SMALL.contains(&*stem) {
                 stems.insert(hash(&stem));
             }
