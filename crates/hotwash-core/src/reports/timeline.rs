@@ -3,7 +3,9 @@
 use crate::facts::calls::{Calls, waited_for_person};
 use crate::facts::{Status, Step};
 use crate::redaction::{Rules, redact};
-use crate::sessions::{ApiError, Call, Compaction, Event, EventId, GoalCheck, Key, Kind, Origin, Timestamp, command_line};
+use crate::sessions::{
+    ApiError, Call, Compaction, Event, EventId, GoalCheck, Key, Kind, Origin, Timestamp, command_line,
+};
 use std::collections::{BTreeMap, HashMap};
 
 /// Tells the events of a session to what it is given, or says why it cannot.
