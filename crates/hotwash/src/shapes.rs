@@ -47,7 +47,7 @@ pub(crate) fn session(row: &Row, run: &Run<'_>, facts: bool) -> Value {
     shape["judged"] = row.judged.as_ref().map_or(Value::Null, judged);
     shape["parts"] = run.store.parts(row).unwrap_or_default().iter().map(|part| self::part(part, run)).collect();
     if facts {
-        shape["facts"] = Value::Object(session.facts.get().to_json());
+        shape["facts"] = Value::Object(session.facts.to_json());
     }
     shape
 }

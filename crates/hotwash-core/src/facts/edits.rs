@@ -2,6 +2,7 @@
 
 use super::calls::{KeyMap, OpenCall, Status};
 use super::value::{Cited, facts};
+use super::word::Own;
 use super::{Fold, text_hash};
 use crate::rework::{Changes, Fingerprint, Lines};
 use crate::sessions::{Event, EventId, Outcome, Tool};
@@ -53,7 +54,7 @@ facts! {
         /// Programming languages of the files changed or read, by their endings, most files first.
         /// Why: results differ by language.
         /// Blind: endings we do not know.
-        programming_languages: Vec<String>,
+        programming_languages: Vec<Own>,
     }
 }
 
@@ -63,7 +64,7 @@ pub struct Edits {
     facts: EditFacts,
     /// By hash of the path.
     files: KeyMap<u64, File>,
-    languages: std::collections::BTreeMap<String, u64>,
+    languages: std::collections::BTreeMap<Own, u64>,
     changes: Changes,
 }
 
@@ -135,7 +136,7 @@ impl Edits {
         if !file.known {
             facts.files_touched += 1;
             if let Some(language) = language(&call.path) {
-                *self.languages.entry(language.to_string()).or_default() += 1;
+                *self.languages.entry(language.into()).or_default() += 1;
             }
         }
         if call.tool.edits() {

@@ -5,6 +5,7 @@
 use super::Fold;
 use super::calls::{OpenCall, Status};
 use super::value::{Cited, facts};
+use super::word::Own;
 use crate::sessions::{ApiError, Event, EventId, Events, Key, Kind, Outcome, Tool};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
@@ -53,15 +54,15 @@ facts! {
         /// The phrase with which the last words claim success.
         /// Why: a claim without a green run behind it is not backed.
         /// Blind: claims in other words, and what stands beyond the first 2,000 bytes.
-        closing_claim: Option<String>,
+        closing_claim: Option<Own>,
         /// The phrase with which the last words say that what is red is not the work's fault, or that nothing was due.
         /// Why: then a red run at the end is no hard evidence.
         /// Blind: as above.
-        closing_excuse: Option<String>,
+        closing_excuse: Option<Own>,
         /// The phrase with which the last words say that it is not done.
         /// Why: an agent that says so is usually right.
         /// Blind: as above.
-        closing_admission: Option<String>,
+        closing_admission: Option<Own>,
         /// The last words end with a question, or a question or a plan waits for the person.
         /// Why: the work waits; it did not fail.
         /// Blind: questions in the middle of the last words.

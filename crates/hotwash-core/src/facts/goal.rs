@@ -2,7 +2,8 @@
 
 use super::Fold;
 use super::calls::{OpenCall, Status};
-use super::value::{Cited, FactValue, Form, facts, stored};
+use super::value::{Change, Cited, FactValue, Form, facts, stored};
+use super::word::Outside;
 use crate::sessions::{Event, EventId, GoalCheck, Kind, Outcome, PromptVia, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,6 +30,7 @@ impl FactValue for CitedLists {
     fn is_nothing(&self) -> bool {
         self.0.is_empty()
     }
+    fn outside(&mut self, _: &mut Change<'_>) {}
 }
 
 facts! {
@@ -65,7 +67,7 @@ facts! {
         /// What the last check said in its words.
         /// Why: the client's own reason.
         /// Blind: as above.
-        goal_reason: Option<String>,
+        goal_reason: Option<Outside>,
         /// The client gave the goal up.
         /// Why: it said that the goal cannot be reached.
         /// Blind: as above.
@@ -204,7 +206,7 @@ impl Goal {
         };
         (*now, *before) = (Cited(vec![id]), Cited::default());
         let reason = check.reason.to_str().trim().to_owned();
-        facts.goal_reason = Some(reason).filter(|reason| !reason.is_empty());
+        facts.goal_reason = Some(reason).filter(|reason| !reason.is_empty()).map(Outside::from);
         facts.goal_given_up = check.given_up;
     }
 

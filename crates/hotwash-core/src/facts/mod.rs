@@ -27,12 +27,14 @@ pub mod transcript;
 pub mod value;
 pub mod verification;
 pub mod wanted;
+pub mod word;
 
 pub use calls::{OpenCall, Status, Step};
 pub use signals::SignalFacts;
 pub use tokens::{Cost, Tokens};
 pub use transcript::{Identity, Words};
-pub use value::{Cited, FactValue, Group, Manual, Ratio, Tally};
+pub use value::{Change, Cited, FactValue, Group, Manual, Ratio, Tally};
+pub use word::{Outside, Own};
 
 use crate::prices::Prices;
 use crate::rework::Fingerprint;
@@ -72,8 +74,10 @@ macro_rules! finished {
 /// Declares the groups once: the folds, the facts, and the list that documentation and output go by.
 macro_rules! groups {
     ($($name:ident: $fold:ty => $facts:ty, $title:literal;)*) => {
-        /// All facts of a session or transcript.
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        /// All facts of a session or transcript. There is no writing them down before they are [`Redacted`].
+        ///
+        /// [`Redacted`]: crate::redaction::Redacted
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
         #[serde(default)]
         #[expect(missing_docs, reason = "each group says what it is")]
         pub struct Facts { $(pub $name: $facts,)* }
@@ -87,7 +91,7 @@ macro_rules! groups {
                 &[$(($title, <$facts as Group>::MANUAL),)*];
 
             /// As the store keeps them: JSON, group by group, without what was not seen.
-            pub fn stored(&self) -> String {
+            pub(crate) fn stored(&self) -> String {
                 let mut groups = serde_json::Map::new();
                 $(let mut group = serde_json::Map::new();
                 self.$name.each(&mut |manual, value| {
@@ -99,6 +103,11 @@ macro_rules! groups {
                     groups.insert(stringify!($name).to_owned(), group.into());
                 })*
                 serde_json::Value::from(groups).to_string()
+            }
+
+            /// Shows each word from outside to `change`: all groups do, and in them each fact does.
+            pub(crate) fn outside(&mut self, mut change: impl FnMut(&str) -> Option<String>) {
+                $(self.$name.outside(&mut change);)*
             }
 
             /// Shows each fact to `visit`.
@@ -144,41 +153,6 @@ groups! {
     signals: signals::Signals => signals::SignalFacts, "What people said";
     goal: goal::Goal => goal::GoalFacts, "What the goal is judged by";
     transcript: transcript::Transcript => transcript::TranscriptFacts, "The transcript";
-}
-
-impl Facts {
-    /// Shows each word that came from outside (a tool's name, a command) to `change`, which may give another for it.
-    pub(crate) fn words(&mut self, mut change: impl FnMut(&str) -> Option<String>) {
-        let Facts { prompts, tools, tokens, transcript, goal, .. } = self;
-        if let Some(reason) = &mut goal.goal_reason
-            && let Some(other) = change(reason)
-        {
-            *reason = other;
-        }
-        let lists = [
-            &mut prompts.slash_commands,
-            &mut tokens.unpriced_models,
-            &mut tokens.cost_usd.unpriced,
-            &mut tokens.models,
-            &mut tokens.subagents_seen_in_progress,
-            &mut transcript.versions,
-        ];
-        for word in lists.into_iter().flatten() {
-            if let Some(other) = change(word) {
-                *word = other;
-            }
-        }
-        for tally in [&mut tools.tool_calls_by_name, &mut tools.tool_errors_by_name, &mut tools.skills_loaded] {
-            let changes: Vec<(String, String)> =
-                tally.keys().filter_map(|name| change(name).map(|other| (name.clone(), other))).collect();
-            // Taken out first: one may be called now what another was called before.
-            let changed: Vec<(String, u64)> =
-                changes.into_iter().filter_map(|(name, other)| Some((other, tally.remove(&name)?))).collect();
-            for (name, count) in changed {
-                *tally.entry(name).or_default() += count;
-            }
-        }
-    }
 }
 
 /// Establishes all facts in one pass.
@@ -229,7 +203,7 @@ impl Ledger {
     }
 
     /// How the first prompt takes what came before it, in a word.
-    pub fn opening_reaction(&self) -> Option<String> {
+    pub fn opening_reaction(&self) -> Option<Own> {
         self.folds.signals.opening_reaction()
     }
 
@@ -264,11 +238,11 @@ impl Ledger {
 impl Facts {
     /// Whether the recording could tell a fact at all.
     pub fn knows(&self, name: &str) -> bool {
-        !self.transcript.not_recorded.iter().any(|lost| lost == name)
+        !self.transcript.not_recorded.iter().any(|lost| **lost == *name)
     }
 
     /// As machines read them: each fact by its name, and the events of those that point at something beside them.
-    pub fn to_json(&self) -> serde_json::Map<String, serde_json::Value> {
+    pub(crate) fn to_json(&self) -> serde_json::Map<String, serde_json::Value> {
         let mut json = serde_json::Map::new();
         let mut cited = serde_json::Map::new();
         self.each(|manual, value| {

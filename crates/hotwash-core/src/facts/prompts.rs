@@ -2,6 +2,7 @@
 
 use super::calls::KeyMap;
 use super::value::{Cited, facts};
+use super::word::Outside;
 use super::{Fold, text_hash};
 use crate::sessions::{Compaction, Event, EventId, Kind, PromptVia};
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,7 @@ facts! {
         /// Slash commands, in order.
         /// Why: they show how the agent is driven.
         /// Blind: commands that the client handles without recording.
-        slash_commands: Vec<String>,
+        slash_commands: Vec<Outside>,
         /// `/clear` commands.
         /// Why: they wipe the context, so a session ends there.
         /// Blind: the old transcript holds no mark; only the new one does.
@@ -102,7 +103,7 @@ impl Fold for Prompts {
                 if name == "/clear" {
                     facts.clears.push(id);
                 }
-                facts.slash_commands.push(name.into_owned());
+                facts.slash_commands.push(name.into_owned().into());
             }
             Kind::Bang(_) => facts.bang_commands.push(id),
             Kind::Interrupt => facts.interrupts.push(id),

@@ -7,6 +7,7 @@ use super::signals::LAST_TURNS;
 use super::transcript::WORDS_KEPT;
 use super::value::Cited;
 use super::verification::Runs;
+use super::word::Own;
 use super::{Facts, SignalFacts};
 use crate::sessions::EventId;
 
@@ -22,7 +23,7 @@ pub(super) fn settle(facts: &mut Facts, last_words: &str) {
     drop_resolved(facts);
     if !facts.knows("cost_usd") && facts.tokens.cost_usd.unpriced.is_empty() {
         // Sums of costs go by this, not by names of facts.
-        facts.tokens.cost_usd.unpriced.push(NOT_RECORDED.to_owned());
+        facts.tokens.cost_usd.unpriced.push(NOT_RECORDED.into());
     }
 }
 
@@ -32,9 +33,9 @@ fn read_last_words(facts: &mut Facts, words: &str) {
         return;
     }
     let said = closing(words);
-    ending.closing_claim = said.claim.map(|(_, phrase)| phrase.to_owned());
-    ending.closing_excuse = said.excuse.map(str::to_owned);
-    ending.closing_admission = said.admission.map(str::to_owned);
+    ending.closing_claim = said.claim.map(|(_, phrase)| phrase.into());
+    ending.closing_excuse = said.excuse.map(Own::from);
+    ending.closing_admission = said.admission.map(Own::from);
     ending.closing_data = is_data(words);
     // Cut words are a little shorter than the limit.
     ending.closing_cut = words.len() + 100 > WORDS_KEPT;

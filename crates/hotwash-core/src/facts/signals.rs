@@ -10,6 +10,7 @@ use super::heard::{Ask, Heard, Reaction, heard};
 use super::phrases::is_one_of;
 use super::speech::{Speech, speech};
 use super::value::{Cited, facts};
+use super::word::Own;
 use crate::sessions::{Event, EventId, Kind, Outcome, Tool};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -140,15 +141,15 @@ facts! {
         /// goes on to something else; unknown where it reports that something is wrong or asks for nothing.
         /// Why: where one transcript holds several sessions, it is the last word on the one before.
         /// Blind: as `completion_signals`.
-        opening_reaction: Option<String>,
+        opening_reaction: Option<Own>,
         /// How the prompt after the session takes it, where the next session of the transcript begins with one.
         /// Why: somebody who goes on without complaint was content.
         /// Blind: unknown at the end of a transcript.
-        followed_by: Option<String>,
+        followed_by: Option<Own>,
         /// The language of the prompts, as a three-letter code.
         /// Why: phrases are only read in a few languages.
         /// Blind: prompts too short to tell.
-        natural_language: Option<String>,
+        natural_language: Option<Own>,
     }
 }
 
@@ -286,7 +287,7 @@ impl Signals {
                 _ if symptom || speech.pasted_error || ask.is_none() => None,
                 _ => Some(OTHER),
             };
-            facts.opening_reaction = reaction.map(str::to_owned);
+            facts.opening_reaction = reaction.map(Own::from);
             return;
         }
         let complains = match reaction {
@@ -310,7 +311,7 @@ impl Signals {
 
 impl Signals {
     /// See the fact of the same name.
-    pub(super) fn opening_reaction(&self) -> Option<String> {
+    pub(super) fn opening_reaction(&self) -> Option<Own> {
         self.facts.opening_reaction.clone()
     }
 }
@@ -349,7 +350,7 @@ fn by_command(name: &str) -> Option<Ask> {
 }
 
 /// The language of some words. Code and paths between them are left out; too few words tell nothing.
-fn language(words: &str) -> Option<String> {
+fn language(words: &str) -> Option<Own> {
     let prose = || words.split_whitespace().filter(|word| !is_code(word));
     if prose().map(str::len).sum::<usize>() < ENOUGH_BYTES {
         return None;
@@ -357,7 +358,7 @@ fn language(words: &str) -> Option<String> {
     // Telling languages apart in earnest costs more than reading the rest of the transcript, and in most prompts a few
     // small words tell as much. Where hardly a letter is beyond ASCII, and no small word is known, nothing would.
     if let Some(language) = by_small_words(words) {
-        return Some(language.to_string());
+        return Some(language.into());
     }
     let (mut ascii, mut beyond) = (0usize, 0usize);
     for letter in prose().flat_map(str::chars).filter(|c| c.is_alphabetic()) {
@@ -367,7 +368,7 @@ fn language(words: &str) -> Option<String> {
         return None;
     }
     let info = DETECTOR.detect(&prose().collect::<Vec<_>>().join(" "))?;
-    (info.is_reliable() || info.confidence() > 0.5).then(|| info.lang().code().to_string())
+    (info.is_reliable() || info.confidence() > 0.5).then(|| info.lang().code().into())
 }
 
 fn is_code(word: &str) -> bool {

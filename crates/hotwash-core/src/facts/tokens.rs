@@ -2,7 +2,8 @@
 
 use super::Fold;
 use super::calls::{KeyMap, OpenCall};
-use super::value::{Cited, FactValue, Form, facts, stored};
+use super::value::{Change, Cited, FactValue, Form, change_words, facts, stored};
+use super::word::Outside;
 use crate::prices::{Picodollars, Prices};
 use crate::sessions::{ApiError, Event, Events, Key, Kind, Message, Usage};
 use crate::text::Text;
@@ -60,6 +61,7 @@ impl FactValue for Tokens {
     fn is_nothing(&self) -> bool {
         self.total() == 0
     }
+    fn outside(&mut self, _: &mut Change<'_>) {}
 }
 
 /// A sum of money, or what is known of it.
@@ -68,7 +70,7 @@ pub struct Cost {
     /// The cost of everything whose price is known.
     pub known: Picodollars,
     /// Models whose price is not.
-    pub unpriced: Vec<String>,
+    pub unpriced: Vec<Outside>,
     /// Output tokens of some messages were counted when the answer had only begun, so that it is more than this.
     #[serde(default)]
     pub partial: bool,
@@ -113,6 +115,10 @@ impl FactValue for Cost {
     fn is_nothing(&self) -> bool {
         self.known.0 == 0 && self.unpriced.is_empty()
     }
+    fn outside(&mut self, change: &mut Change<'_>) {
+        let Cost { known: _, unpriced, partial: _ } = self;
+        change_words(unpriced, change);
+    }
 }
 
 facts! {
@@ -138,11 +144,11 @@ facts! {
         /// Models without a price in the table.
         /// Why: says why the cost is unknown.
         /// Blind: nothing known.
-        unpriced_models: Vec<String>,
+        unpriced_models: Vec<Outside>,
         /// Models that answered, most messages first.
         /// Why: results differ by model.
         /// Blind: models behind a gateway's alias.
-        models: Vec<String>,
+        models: Vec<Outside>,
         /// The largest context that a message was answered from, in tokens.
         /// Why: long contexts cost more and answer worse.
         /// Blind: subagents have contexts of their own.
@@ -150,7 +156,7 @@ facts! {
         /// Subagents that only show through progress records, with no transcript of their own among them.
         /// Why: their tokens would be missing otherwise.
         /// Blind: clients after 2.1.81 record no progress.
-        subagents_seen_in_progress: Vec<String>,
+        subagents_seen_in_progress: Vec<Outside>,
         /// Requests that the service failed and the client tried again.
         /// Why: lost time that is nobody's fault here.
         /// Blind: retries inside the client's library.
@@ -258,9 +264,9 @@ impl Fold for TokenFold {
             assistant_messages: self.messages.list.len() as u64,
             partial_messages: self.messages.partial(),
             tokens,
-            models: models.into_iter().map(|(_, model)| model.to_owned()).collect(),
+            models: models.into_iter().map(|(_, model)| model.to_owned().into()).collect(),
             peak_context: self.peak_context,
-            subagents_seen_in_progress: self.subagents.keys().cloned().collect(),
+            subagents_seen_in_progress: self.subagents.keys().cloned().map(Outside::from).collect(),
             api_errors_retried: Cited(std::mem::take(&mut self.retried)),
             api_errors_final: Cited(std::mem::take(&mut self.gave_up)),
             ..TokenFacts::default()
@@ -315,7 +321,7 @@ impl TokenFold {
             let model = &self.models[usize::from(*model)];
             match prices.cost(model, usage) {
                 Some(price) => cost.known = cost.known.plus(price),
-                None => cost.add(&Cost { unpriced: vec![model.to_string()], ..Cost::default() }),
+                None => cost.add(&Cost { unpriced: vec![model.to_string().into()], ..Cost::default() }),
             }
         }
         cost

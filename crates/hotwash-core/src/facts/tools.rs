@@ -182,7 +182,7 @@ impl Failure {
 }
 
 fn count(tally: &mut Tally, name: &str) {
-    *tally.entry(name.to_owned()).or_default() += 1;
+    *tally.entry(name.to_owned().into()).or_default() += 1;
 }
 
 /// No edit distance is less than the number of bytes that one has and the other lacks, in whatever order.

@@ -3,9 +3,11 @@
 use super::Fold;
 use super::value::facts;
 use super::wanted::{Telling, Wanted, commanded, of_prompt};
+use super::word::{Outside, Own};
 use crate::sessions::{Event, EventId, Key, Kind, Origin, PromptVia, Timestamp};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
+use std::ops::Deref;
 
 /// How much of a prompt or an answer is kept, in bytes.
 pub(super) const WORDS_KEPT: usize = 2000;
@@ -16,7 +18,7 @@ facts! {
         /// Client versions, in order of appearance.
         /// Why: formats and behaviour differ by version.
         /// Blind: records without a version.
-        versions: Vec<String>,
+        versions: Vec<Outside>,
         /// Distinct ids under which the agent recorded.
         /// Why: more than one means that a transcript was copied or taken up again.
         /// Blind: copies whose ids were rewritten.
@@ -32,7 +34,7 @@ facts! {
         /// Names of facts that the recording cannot tell. They are unknown: null for machines, and no item of a grade.
         /// Why: a recording that passed through another system lost things on the way, and none is not the same as lost.
         /// Blind: a fact that is only told in part, such as text that was cut.
-        not_recorded: Vec<String>,
+        not_recorded: Vec<Own>,
     }
 }
 
@@ -203,8 +205,8 @@ impl Transcript {
             Kind::NotRecorded(names) => {
                 for name in *names {
                     let lost = &mut self.facts.not_recorded;
-                    if let Err(at) = lost.binary_search_by(|known| known.as_str().cmp(name)) {
-                        lost.insert(at, (*name).to_string());
+                    if let Err(at) = lost.binary_search_by(|known| (**known).cmp(name)) {
+                        lost.insert(at, Own::from(*name));
                     }
                 }
             }
@@ -253,10 +255,10 @@ impl Transcript {
 }
 
 /// Adds a word to a list that lacks it.
-fn add(list: &mut Vec<String>, word: Text<'_>) {
+fn add<W: Deref<Target = str> + From<String>>(list: &mut Vec<W>, word: Text<'_>) {
     let word = word.to_str();
-    if !word.is_empty() && !list.iter().any(|known| *known == word) {
-        list.push(word.into_owned());
+    if !word.is_empty() && !list.iter().any(|known| **known == *word) {
+        list.push(word.into_owned().into());
     }
 }
 

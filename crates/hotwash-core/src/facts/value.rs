@@ -1,5 +1,6 @@
 //! What a fact is made of, and the macro that keeps its manual beside it.
 
+use super::word::{Outside, Own};
 use crate::sessions::{EventId, Events};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,9 +23,26 @@ pub trait Group {
     const MANUAL: &'static [Manual];
     /// Shows each fact to `visit`.
     fn each<'s>(&'s self, visit: &mut dyn FnMut(&'static Manual, &'s dyn FactValue));
+    /// Shows each word from outside to `change`.
+    fn outside(&mut self, change: &mut Change<'_>);
 }
 
 /// A value that a fact can have.
+///
+/// A `String` is none. Words are [`Own`] or [`Outside`], and those from outside are redacted before a fact is stored or
+/// shown:
+///
+/// ```compile_fail,E0277
+/// fn may_be_a_fact<T: hotwash_core::facts::FactValue>() {}
+/// may_be_a_fact::<Vec<String>>();
+/// ```
+///
+/// ```
+/// use hotwash_core::facts::{FactValue, Outside, Own};
+/// fn may_be_a_fact<T: FactValue>() {}
+/// may_be_a_fact::<Vec<Outside>>();
+/// may_be_a_fact::<Option<Own>>();
+/// ```
 pub trait FactValue {
     /// As machines read it.
     fn json(&self) -> Value {
@@ -38,6 +56,8 @@ pub trait FactValue {
     fn stored(&self) -> Value;
     /// Nothing was seen: neither worth a line for people nor a byte in the store.
     fn is_nothing(&self) -> bool;
+    /// Shows each word from outside to `change`, for redaction. Values without any have nothing to show.
+    fn outside(&mut self, change: &mut Change<'_>);
 }
 
 /// The name of a value's form, for the manual.
@@ -69,7 +89,10 @@ impl Cited {
 }
 
 /// How often each name was seen.
-pub type Tally = BTreeMap<String, u64>;
+pub type Tally = BTreeMap<Outside, u64>;
+
+/// Gives another word for a word from outside, where there is one.
+pub type Change<'c> = dyn FnMut(&str) -> Option<String> + 'c;
 
 /// A share or a formula's value. A zero denominator is *not applicable*, never 0 and never 1.
 pub type Ratio = Option<f64>;
@@ -86,15 +109,11 @@ pub(crate) fn stored(value: &impl Serialize) -> Value {
 }
 
 macro_rules! value {
-    ($type:ty, $form:literal, $nothing:expr, $events:expr) => {
+    ($type:ty, $form:literal, $nothing:expr, $outside:expr) => {
         impl Form for $type {
             const FORM: &'static str = $form;
         }
         impl FactValue for $type {
-            fn events(&self) -> &[EventId] {
-                let events: fn(&$type) -> &[EventId] = $events;
-                events(self)
-            }
             fn stored(&self) -> Value {
                 stored(self)
             }
@@ -102,18 +121,43 @@ macro_rules! value {
                 let nothing: fn(&$type) -> bool = $nothing;
                 nothing(self)
             }
+            fn outside(&mut self, change: &mut Change<'_>) {
+                let outside: fn(&mut $type, &mut Change<'_>) = $outside;
+                outside(self, change);
+            }
         }
     };
 }
 
-value!(u64, "count", |n| *n == 0, |_| &[]);
-value!(bool, "flag", |b| !b, |_| &[]);
-value!(Ratio, "ratio", Option::is_none, |_| &[]);
-value!(Option<bool>, "flag or not applicable", Option::is_none, |_| &[]);
-value!(Option<u64>, "number or unknown", Option::is_none, |_| &[]);
-value!(Option<String>, "word or unknown", Option::is_none, |_| &[]);
-value!(Vec<String>, "list", Vec::is_empty, |_| &[]);
-value!(Tally, "count by name", BTreeMap::is_empty, |_| &[]);
+value!(u64, "count", |n| *n == 0, |_, _| {});
+value!(bool, "flag", |b| !b, |_, _| {});
+value!(Ratio, "ratio", Option::is_none, |_, _| {});
+value!(Option<bool>, "flag or not applicable", Option::is_none, |_, _| {});
+value!(Option<u64>, "number or unknown", Option::is_none, |_, _| {});
+value!(Option<Own>, "word or unknown", Option::is_none, |_, _| {});
+value!(Option<Outside>, "word or unknown", Option::is_none, |words, change| change_words(words, change));
+value!(Vec<Own>, "list", Vec::is_empty, |_, _| {});
+value!(Vec<Outside>, "list", Vec::is_empty, |words, change| change_words(words, change));
+value!(Tally, "count by name", BTreeMap::is_empty, change_names);
+
+/// Puts other words in the place of words from outside.
+pub(crate) fn change_words<'w>(words: impl IntoIterator<Item = &'w mut Outside>, change: &mut Change<'_>) {
+    for word in words {
+        if let Some(other) = change(word) {
+            *word = other.into();
+        }
+    }
+}
+
+/// The same with names. Two may be called alike afterwards.
+fn change_names(tally: &mut Tally, change: &mut Change<'_>) {
+    for (mut name, count) in std::mem::take(tally) {
+        if let Some(other) = change(&name) {
+            name = other.into();
+        }
+        *tally.entry(name).or_default() += count;
+    }
+}
 
 impl Form for Cited {
     const FORM: &'static str = "count with events";
@@ -132,6 +176,7 @@ impl FactValue for Cited {
     fn is_nothing(&self) -> bool {
         self.0.is_empty()
     }
+    fn outside(&mut self, _: &mut Change<'_>) {}
 }
 
 /// Declares a group of facts: a plain struct whose doc comments are also its manual pages.
@@ -157,6 +202,10 @@ macro_rules! facts {
             ) {
                 let mut manual = Self::MANUAL.iter();
                 $(if let Some(page) = manual.next() { visit(page, &self.$name); })*
+            }
+
+            fn outside(&mut self, change: &mut $crate::facts::Change<'_>) {
+                $($crate::facts::FactValue::outside(&mut self.$name, change);)*
             }
         }
     };

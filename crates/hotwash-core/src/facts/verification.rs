@@ -59,6 +59,7 @@ impl FactValue for Runs {
     fn is_nothing(&self) -> bool {
         self.total() == 0
     }
+    fn outside(&mut self, _: &mut super::Change<'_>) {}
 }
 
 facts! {

@@ -3,6 +3,9 @@
 use super::{Redacted, Rules, redact};
 use crate::facts::Facts;
 use crate::facts::calls::Passthrough;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::{Arc, LazyLock, PoisonError};
@@ -11,7 +14,7 @@ use std::sync::{Arc, LazyLock, PoisonError};
 pub fn redact_facts(facts: impl Into<Arc<Facts>>, rules: &Rules) -> Redacted<Arc<Facts>> {
     let mut facts = facts.into();
     let mut vocabulary = rules.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
-    Arc::make_mut(&mut facts).words(|word| vocabulary.other(word, rules).map(Redacted::into_string));
+    Arc::make_mut(&mut facts).outside(|word| vocabulary.other(word, rules).map(Redacted::into_string));
     Redacted(facts)
 }
 
@@ -19,6 +22,12 @@ pub fn redact_facts(facts: impl Into<Arc<Facts>>, rules: &Rules) -> Redacted<Arc
 pub fn redact_known(text: &str, rules: &Rules) -> Redacted<String> {
     let mut vocabulary = rules.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
     vocabulary.other(text, rules).unwrap_or_else(|| Redacted(text.to_owned()))
+}
+
+impl Serialize for Redacted<Arc<Facts>> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(self.stored()).map_err(S::Error::custom)?.serialize(serializer)
+    }
 }
 
 impl Redacted<Arc<Facts>> {
@@ -31,6 +40,26 @@ impl Redacted<Arc<Facts>> {
     /// The facts.
     pub fn get(&self) -> &Facts {
         &self.0
+    }
+
+    /// As the store keeps them: JSON, group by group, without what was not seen.
+    ///
+    /// Facts as they were found have no such form, in JSON neither:
+    ///
+    /// ```compile_fail,E0624
+    /// hotwash_core::facts::Facts::default().stored();
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// serde_json::to_string(&hotwash_core::facts::Facts::default());
+    /// ```
+    pub fn stored(&self) -> String {
+        self.0.stored()
+    }
+
+    /// As machines read them: each fact by its name, and the events of those that point at something beside them.
+    pub fn to_json(&self) -> serde_json::Map<String, serde_json::Value> {
+        self.0.to_json()
     }
 }
 

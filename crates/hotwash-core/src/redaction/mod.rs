@@ -39,7 +39,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub(crate) use base64::texts as base64_texts;
 pub use clean::{MARK_WEIGHT, is_hidden, redact_visible, weight};
@@ -53,9 +53,14 @@ use scan::{Hit, in_order, scan};
 use views::Survey;
 
 /// A value that has been through [`redact`]. There is no other way to make one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Redacted<T>(T);
+
+impl Serialize for Redacted<String> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
 
 impl<T: AsRef<str>> Redacted<T> {
     /// The text.

@@ -176,7 +176,7 @@ pub enum Kind<'a> {
     /// A record of a kind we do not know yet.
     Unknown,
     /// Facts, by name, that this recording cannot tell: what it lost is unknown, not none.
-    NotRecorded(&'a [&'a str]),
+    NotRecorded(&'a [&'static str]),
 }
 
 impl Kind<'_> {

@@ -13,7 +13,7 @@ use super::joining::{GAP_MS, is_enough};
 use super::topic::{self, Known, Question, TopicJudge, Vocabulary};
 use super::{Event, EventId, Key, Kind, PromptVia, SessionId, Timestamp};
 use crate::facts::calls::{Calls, KeySet, OpenCall, Status, Step};
-use crate::facts::{Identity, Ledger, text_hash};
+use crate::facts::{Identity, Ledger, Own, text_hash};
 use crate::shell::{self, Commit};
 use crate::text::Text;
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,7 @@ pub struct Piece {
     /// The lines of its events, as ranges with both ends.
     pub lines: Vec<(u32, u32)>,
     /// How its first prompt takes what came before; see the fact `opening_reaction`.
-    pub reaction: Option<String>,
+    pub reaction: Option<Own>,
     /// What else decides whether it is joined.
     #[serde(skip)]
     pub about: About,

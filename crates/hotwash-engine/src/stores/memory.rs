@@ -428,7 +428,7 @@ impl Sessions for Memory {
         let rows = self.sessions(&Query { subagents: false, without_facts: false, ..query.clone() })?;
         let judged = rows.into_iter().filter_map(|row| {
             let Ruled { ruling, reworked, by_model } = row.ruled?;
-            let model = row.session.facts.get().tokens.models.first().cloned().unwrap_or_default();
+            let model = row.session.facts.get().tokens.models.first().map(ToString::to_string).unwrap_or_default();
             let (id, project, from, to) = (row.session.id, row.session.project, row.session.from, row.session.to);
             Some(Judged { id, project, path: row.path, model, from, to, ruling, reworked, by_model })
         });

@@ -2,6 +2,7 @@
 
 use crate::support::root;
 use hotwash_core::prices;
+use hotwash_core::redaction::{Rules, redact_facts};
 use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::claude_code::{self, read::Transcript, read::Window};
 use serde_json::Value;
@@ -17,7 +18,7 @@ fn said_of(path: &Path) -> BTreeMap<String, String> {
     let ledger = transcript.pieces.ledger();
     let facts = ledger.finish(prices::shipped());
     let pieces: Vec<_> = transcript.pieces.parts().map(|part| (part, &facts)).collect();
-    flatten("", &Value::Object(facts.to_json()), &mut said);
+    flatten("", &Value::Object(redact_facts(facts.clone(), &Rules::default()).to_json()), &mut said);
     flatten("", &serde_json::to_value(transcript.reading).unwrap(), &mut said);
     said.insert("role".into(), claude_code::role(path, &transcript.reading, &pieces).name().replace(' ', "-"));
     let words = ledger.words();

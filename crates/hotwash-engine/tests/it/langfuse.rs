@@ -2,6 +2,7 @@
 
 use crate::support::{Case, root};
 use hotwash_core::prices;
+use hotwash_core::redaction::{Rules, redact_facts};
 use hotwash_engine::pipeline;
 use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::claude_code::read::{Transcript, Window};
@@ -16,7 +17,8 @@ fn facts(path: &Path) -> Map<String, Value> {
     let mut transcript = Transcript::whole().by(Agent::of(path));
     transcript.read(&mut File::open(path).unwrap(), &mut Window::default(), |_| {}).unwrap();
     assert_eq!(transcript.reading.malformed_lines, 0, "{}", path.display());
-    let mut facts = transcript.pieces.ledger().finish(prices::shipped()).to_json();
+    let facts = transcript.pieces.ledger().finish(prices::shipped());
+    let mut facts = redact_facts(facts, &Rules::default()).to_json();
     facts.remove("events");
     for runs in ["test_runs", "build_runs", "lint_runs"] {
         if let Some(Value::Object(runs)) = facts.get_mut(runs) {

@@ -204,8 +204,8 @@ fn store(context: &Context<'_>, findings: &mut Vec<Finding>) {
         ));
     }
     if let Ok(rows) = run.store.sessions(&Query { subagents: true, ..Query::default() }) {
-        let unpriced: BTreeSet<&String> =
-            rows.iter().flat_map(|row| &row.session.facts.get().tokens.unpriced_models).collect();
+        let unpriced: BTreeSet<&str> =
+            rows.iter().flat_map(|row| &row.session.facts.get().tokens.unpriced_models).map(|name| &**name).collect();
         if !unpriced.is_empty() {
             let names: Vec<String> = unpriced.iter().map(|name| redact(name, &run.rules).into_string()).collect();
             findings.push(warn(

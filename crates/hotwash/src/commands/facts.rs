@@ -11,7 +11,7 @@ use crate::screen::{self, Screen};
 use crate::shapes::moment;
 use hotwash_core::facts::{Cited, Facts, Manual};
 use hotwash_core::prices;
-use hotwash_core::redaction::{Rules, redact, redact_facts};
+use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
 use hotwash_engine::sources::Agent;
 use hotwash_engine::sources::claude_code::discover::discover;
 use hotwash_engine::sources::claude_code::read::{Transcript, Window};
@@ -21,6 +21,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
@@ -113,7 +114,7 @@ fn in_order<T: Sync, R: Send, E>(
 
 /// A transcript's facts and what else is said of it.
 struct Counted {
-    facts: Facts,
+    facts: Redacted<Arc<Facts>>,
     rest: Map<String, Value>,
 }
 
@@ -125,7 +126,8 @@ fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
     let facts = ledger.finish(prices::shipped());
     let pieces: Vec<_> = transcript.pieces.parts().map(|part| (part, &facts)).collect();
     let role = role(path, &transcript.reading, &pieces);
-    let facts = redact_facts(facts, rules).get().clone();
+    let redacted = redact_facts(facts, rules);
+    let facts = redacted.get();
     let reading = transcript.reading;
     let known = |name: &str, cited: &Cited| facts.knows(name).then(|| cited.count());
     let rest = json!({
@@ -148,7 +150,7 @@ fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
         },
     });
     let rest = if let Value::Object(rest) = rest { rest } else { Map::new() };
-    Ok(Counted { facts, rest })
+    Ok(Counted { facts: redacted, rest })
 }
 
 impl Counted {
@@ -181,8 +183,8 @@ impl Counted {
             }
         }
         let mut shown: Vec<(&'static Manual, String)> = Vec::new();
-        self.facts.each(|manual, value| {
-            if !self.facts.knows(manual.name) {
+        self.facts.get().each(|manual, value| {
+            if !self.facts.get().knows(manual.name) {
                 shown.push((manual, "unknown: not recorded".to_owned()));
             } else if !value.is_nothing() {
                 let events: Vec<String> = value.events().iter().take(8).map(ToString::to_string).collect();

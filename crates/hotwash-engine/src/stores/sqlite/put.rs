@@ -197,7 +197,7 @@ impl<'t> Writer<'t> {
             session.agent,
             session.project.as_str(),
             session.title.as_str(),
-            facts.tokens.models.first().map(String::as_str).unwrap_or_default(),
+            facts.tokens.models.first().map(|model| &**model).unwrap_or_default(),
             session.from.map(|at| at.0),
             session.to.map(|at| at.0),
             session.open,
@@ -216,7 +216,7 @@ impl<'t> Writer<'t> {
             provenance.map(|_| json(&grade.overall)),
             provenance.map(|_| readings(grade)),
             session.summary.as_str(),
-            facts.stored(),
+            session.facts.stored(),
             json(&session.progress),
         ];
         let number: i64 = statement.query_row(row, |row| row.get(0))?;
