@@ -71,7 +71,9 @@ pub struct FileState {
     pub offset: u64,
     /// A hash of the bytes before that place: equal when the file has only grown since.
     pub tail: u64,
-    /// The decoder that read it.
+    /// The name of the agent whose transcript it is.
+    pub agent: String,
+    /// The version of the decoder that read it.
     pub decoder: u32,
     /// Counts up each time something else is found in its place.
     pub version: u32,

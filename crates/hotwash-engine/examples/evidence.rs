@@ -8,7 +8,7 @@ use hotwash_core::rubric::Chunks;
 use hotwash_core::sessions::Pieces;
 use hotwash_core::sessions::topic::ByWords;
 use hotwash_engine::sources::Agent;
-use hotwash_engine::sources::claude_code::read::{Window, lines};
+use hotwash_engine::sources::reader::{Window, lines};
 use std::fs::File;
 use std::io;
 
@@ -20,10 +20,16 @@ fn main() -> io::Result<()> {
     let rules = Rules::default();
     let mut recorder = Recorder::new(&rules);
     let mut pieces = Pieces::whole();
-    lines(Agent::of(path.as_ref()), &mut File::open(path)?, &mut Window::default(), &[(1, u32::MAX)], &mut |event| {
-        recorder.event(event);
-        pieces.event(event, &ByWords);
-    })?;
+    lines(
+        Agent::owning(path.as_ref()).unwrap_or_default(),
+        &mut File::open(path)?,
+        &mut Window::default(),
+        &[(1, u32::MAX)],
+        &mut |event| {
+            recorder.event(event);
+            pieces.event(event, &ByWords);
+        },
+    )?;
     let facts = pieces.ledger().finish(prices::shipped());
     let record = recorder.finish(About { facts: &facts, subagents: Vec::new() });
     let shown: Vec<Evidence> = match how.as_str() {

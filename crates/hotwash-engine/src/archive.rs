@@ -6,7 +6,7 @@
 //! archive is the owner's: nothing in it is redacted, nothing of it leaves the machine.
 
 use crate::platform::{file_number, modified_ns, private_folder};
-use crate::sources::claude_code::discover::Found;
+use crate::sources::discover::Found;
 use crate::stores::{Archived, Form};
 use std::collections::HashSet;
 use std::fmt::Write as _;

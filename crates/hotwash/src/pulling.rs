@@ -16,8 +16,7 @@ use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::Timestamp;
 use hotwash_engine::langfuse::Window;
 use hotwash_engine::sinks::langfuse::scored::Scored;
-use hotwash_engine::sources::Agent;
-use hotwash_engine::sources::langfuse::ENDING;
+use hotwash_engine::sources::langfuse as source;
 use hotwash_engine::sources::langfuse::keep::Folder;
 use hotwash_engine::sources::langfuse::pull::{self, Around, Known, PullError, Pulled, Wanted};
 use hotwash_engine::stores::{Query, Role, Row, Sqlite, Store, StoreError};
@@ -100,12 +99,11 @@ impl Before {
 
     /// Where a model is to judge, what the offline judge said does not count.
     fn in_store(store: &dyn Store, rubric: &Rubric, models: bool) -> Result<Before, StoreError> {
-        let files = store.files()?.into_iter().map(|file| (file.state.path, file.became.role));
-        let pulled: HashMap<String, Role> =
-            files.filter(|(path, _)| Agent::of(path.as_ref()) == Agent::Langfuse).collect();
+        let files = store.files()?.into_iter().filter(|file| file.state.agent == source::NAME);
+        let pulled: HashMap<String, Role> = files.map(|file| (file.state.path, file.became.role)).collect();
         let query = Query { subagents: true, without_facts: true, rubric_hash: rubric.hash(), ..Query::default() };
         let (here, others): (Vec<Row>, Vec<Row>) =
-            store.sessions(&query)?.into_iter().partition(|row| row.path.ends_with(ENDING));
+            store.sessions(&query)?.into_iter().partition(|row| pulled.contains_key(&row.path));
         let on_disk = others.into_iter().map(|row| row.session.recorded).filter(|id| !id.is_empty()).collect();
         let unscored = here.into_iter().filter(|row| row.grade.is_none() || (models && row.judged.is_none()));
         let unscored = unscored.map(|row| row.path).collect();

@@ -17,7 +17,7 @@ use hotwash_core::rubric::Rubric;
 use hotwash_core::sessions::{Event, Opening, SessionId};
 use hotwash_engine::archive::Archive;
 use hotwash_engine::pipeline::{self, Ingested, Setup, Untold};
-use hotwash_engine::sources::claude_code::discover::{Discovery, Found, discover};
+use hotwash_engine::sources::discover::{Discovery, Found, discover};
 use hotwash_engine::sources::instead::instead;
 use hotwash_engine::stores::{Became, Query, Role, Row, Sqlite, Store, StoreError, StoredPart, Topic};
 use std::cell::OnceCell;

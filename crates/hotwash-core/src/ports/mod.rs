@@ -5,4 +5,5 @@
 
 pub mod call;
 pub mod judge;
+pub mod source;
 pub mod store;

@@ -2,8 +2,7 @@
 //! together.
 
 use super::Setup;
-use crate::sources::claude_code::read::{Reading, Transcript};
-use crate::sources::claude_code::role;
+use crate::sources::reader::{Reading, Transcript};
 use crate::stores::{Entry, FileState, Graded, Role, StoredPart};
 use hotwash_core::facts::{Cited, Facts, Identity, Ledger, Words};
 use hotwash_core::outcomes::summary::{Summary, Told};
@@ -42,7 +41,7 @@ pub(super) fn entry(
     let role = known.unwrap_or_else(|| {
         let pieces: Vec<(&Part, &Facts)> =
             parts.iter().map(|part| &**part).zip(finished.iter().map(|finished| &*finished.facts)).collect();
-        role(file.path.as_ref(), &transcript.reading, &pieces)
+        transcript.agent.role(file.path.as_ref(), &transcript.reading, &pieces)
     });
     let mut entry = Entry { file, role, reading, keys: Vec::new(), pieces: Vec::new(), sessions: Vec::new() };
     let Some(kind) = role.session() else { return entry };

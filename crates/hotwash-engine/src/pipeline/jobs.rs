@@ -5,8 +5,8 @@ use super::entry::entry;
 use super::open::{still_begins_so, tail_of_read};
 use crate::archive::Archive;
 use crate::sources::Agent;
-use crate::sources::claude_code::discover::Found;
-use crate::sources::claude_code::read::{Reading, Transcript, Window};
+use crate::sources::discover::Found;
+use crate::sources::reader::{Reading, Transcript, Window};
 use crate::stores::{Archived, Entry, FileState};
 use hotwash_core::sessions::topic::Decisions;
 use std::cmp::Reverse;
@@ -50,10 +50,11 @@ impl Job<'_> {
         let mut input = File::open(&self.found.path)?;
         let before = self.before.as_deref();
         let grown = before.is_some_and(|before| before.offset > 0 && still_begins_so(&input, before));
-        let agent = Agent::of(&self.found.path);
-        let resumed = before.filter(|_| grown && agent.grows()).and_then(|before| resume(setup.archive?, before));
+        let agent = before.and_then(|before| Agent::named(&before.agent)).unwrap_or(self.found.agent);
+        let resumed =
+            before.filter(|_| grown && agent.reads_on()).and_then(|before| resume(setup.archive?, before, agent));
         let resumes = resumed.is_some();
-        let mut transcript = resumed.unwrap_or_else(|| Box::<Transcript>::default().by(agent)).knowing(self.topics);
+        let mut transcript = resumed.unwrap_or_default().by(agent).knowing(self.topics);
         let from = transcript.offset;
         let read_before = transcript.reading;
         if from > 0 {
@@ -65,8 +66,8 @@ impl Job<'_> {
         let mut state = None;
         let age = setup.now_ns.saturating_sub(self.found.mtime_ns);
         transcript.read(&mut input, window, |transcript| {
-            if age < GROWING_NS && setup.archive.is_some() && agent.grows() {
-                state = postcard::to_allocvec(&(agent.decoder(), transcript)).ok();
+            if age < GROWING_NS && setup.archive.is_some() && agent.reads_on() {
+                state = postcard::to_allocvec(&(agent.version(), transcript)).ok();
             }
         })?;
 
@@ -79,7 +80,8 @@ impl Job<'_> {
             mtime_ns: self.found.mtime_ns,
             offset: transcript.offset,
             tail: tail_of_read(&input, transcript.offset, window.end())?,
-            decoder: agent.decoder(),
+            agent: agent.name().into(),
+            decoder: agent.version(),
             version,
         };
         let reading = transcript.reading.since(&read_before);
@@ -108,8 +110,8 @@ impl Job<'_> {
 }
 
 /// The state that was kept of a transcript, if it fits what the store knows of it.
-fn resume(archive: &Archive, before: &FileState) -> Option<Box<Transcript>> {
+fn resume(archive: &Archive, before: &FileState, agent: Agent) -> Option<Box<Transcript>> {
     let state = archive.state(&before.path, before.version)?;
     let (decoder, transcript): (u32, Box<Transcript>) = postcard::from_bytes(&state).ok()?;
-    (decoder == Agent::ClaudeCode.decoder() && transcript.offset == before.offset).then_some(transcript)
+    (decoder == agent.version() && transcript.offset == before.offset).then_some(transcript)
 }

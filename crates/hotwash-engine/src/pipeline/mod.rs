@@ -17,8 +17,8 @@ pub use recut::recut;
 
 use crate::archive::Archive;
 use crate::sources::Agent;
-use crate::sources::claude_code::discover::{Found, words};
-use crate::sources::claude_code::read::{Reading, Window};
+use crate::sources::discover::{Found, words};
+use crate::sources::reader::{Reading, Window};
 use crate::stores::{Archived, Became, Entry, File, FileState, Role, Store, StoreError, Todo};
 use hotwash_core::outcomes;
 use hotwash_core::prices::Prices;
@@ -28,7 +28,7 @@ use hotwash_core::scores::offline;
 use hotwash_core::sessions::SessionId;
 use hotwash_core::sessions::topic::Decisions;
 use jobs::{Job, longest_first};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -218,9 +218,9 @@ fn changed<'f>(
     }
     let mut jobs = Vec::new();
     for (found, before) in found.iter().zip(before) {
-        let is_same = |FileState { inode, size, mtime_ns, decoder, .. }: &FileState| {
+        let is_same = |FileState { inode, size, mtime_ns, agent, decoder, .. }: &FileState| {
             (*inode, *size, *mtime_ns) == (found.inode, found.size, found.mtime_ns)
-                && *decoder == Agent::of(&found.path).decoder()
+                && *decoder == Agent::named(agent).unwrap_or(found.agent).version()
         };
         match before {
             Some(File { became: Became { role: Role::Forgotten, .. }, .. }) => ingested.found -= 1,
@@ -280,8 +280,8 @@ pub fn forget(store: &mut dyn Store, archive: Option<&Archive>, ids: &[SessionId
         archive.forget(&transcripts)?;
     }
     // What was pulled is ours to remove; an agent's own transcripts are not.
-    let pulled = |path: &&String| Agent::of(path.as_ref()) == Agent::Langfuse;
-    for path in transcripts.iter().map(|(path, _)| path).filter(pulled) {
+    let pulled = second_hand(store)?;
+    for path in transcripts.iter().map(|(path, _)| path).filter(|path| pulled.contains(*path)) {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
@@ -293,6 +293,13 @@ pub fn forget(store: &mut dyn Store, archive: Option<&Archive>, ids: &[SessionId
         archive.forget(&transcripts)?;
     }
     Ok(transcripts.into_iter().map(|(path, _)| path).collect())
+}
+
+/// The paths of transcripts in which an agent retells what another recorded.
+fn second_hand(store: &dyn Store) -> Result<HashSet<String>, StoreError> {
+    let is_retold = |state: &FileState| Agent::named(&state.agent).is_some_and(|agent| agent.is_second_hand());
+    let files = store.files()?.into_iter().map(|file| file.state);
+    Ok(files.filter(is_retold).map(|state| state.path).collect())
 }
 
 /// Why something could not be forgotten.

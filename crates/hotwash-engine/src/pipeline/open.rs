@@ -2,8 +2,8 @@
 
 use crate::archive::Archive;
 use crate::sources::Agent;
-use crate::sources::claude_code::discover::words;
-use crate::sources::claude_code::read::{self, Window};
+use crate::sources::discover::words;
+use crate::sources::reader::{self, Window};
 use crate::stores::{FileState, Form, Store, StoreError, StoredPart, transcript_numbers};
 use hotwash_core::sessions::{Event, EventId, Origin};
 use std::collections::BTreeSet;
@@ -120,9 +120,10 @@ pub(super) fn tell_lines(
     window: &mut Window,
     tell: &mut dyn FnMut(&Event<'_>),
 ) -> Result<(), Untold> {
-    let input = open_transcript(store, archive, path, version)?;
-    let mut input = input.ok_or_else(|| Untold::Gone(path.to_owned()))?;
-    let told = read::lines(Agent::of(path.as_ref()), &mut *input, window, lines, &mut |event| {
+    let gone = || Untold::Gone(path.to_owned());
+    let mut input = open_transcript(store, archive, path, version)?.ok_or_else(gone)?;
+    let agent = store.file(path)?.and_then(|file| Agent::named(&file.agent)).ok_or_else(gone)?;
+    let told = reader::lines(agent, &mut *input, window, lines, &mut |event| {
         let origin = Origin { id: EventId::of_transcript(number, event.origin.id), ..*event.origin };
         tell(&Event { origin: &origin, kind: event.kind });
     });

@@ -3,7 +3,7 @@
 use super::entry::entry;
 use super::{Setup, decisions, grade_missing, open_transcript, settle};
 use crate::sources::Agent;
-use crate::sources::claude_code::read::{Transcript, Window};
+use crate::sources::reader::{Transcript, Window};
 use crate::stores::{Holding, Role, Store, StoreError, Todo};
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ pub(super) fn read_again(store: &mut dyn Store, setup: &Setup<'_>) -> Result<u64
         let role = became.get(&path).map_or(Role::Main, |became| became.role);
         let file = store.file(&path)?.filter(|_| matches!(role, Role::Main | Role::Copy));
         if let Some(file) = file
+            && let Some(agent) = Agent::named(&file.agent)
             && let Some(mut input) = open_transcript(store, setup.archive, &path, file.version)?
         {
             let is_it = |held: &&Holding| (held.path.as_str(), held.version) == (path.as_str(), file.version);
@@ -37,7 +38,7 @@ pub(super) fn read_again(store: &mut dyn Store, setup: &Setup<'_>) -> Result<u64
             if let Some(archive) = setup.archive {
                 archive.drop_state(&path, file.version);
             }
-            let mut transcript = Box::<Transcript>::default().by(Agent::of(path.as_ref())).knowing(&topics);
+            let mut transcript = Box::<Transcript>::default().by(agent).knowing(&topics);
             if transcript.read(&mut *input, &mut window, |_| {}).is_ok() {
                 let entry = entry(file, None, transcript, setup);
                 if entry.pieces != held {

@@ -3,15 +3,16 @@
 use super::entry::entry;
 use super::open::open_known;
 use super::side_by_side::side_by_side;
-use super::{Setup, decisions};
-use crate::sources::claude_code::read::{Reading, Transcript, Window};
-use crate::sources::{Agent, claude_code, langfuse};
+use super::{Setup, decisions, second_hand};
+use crate::sources::reader::{Transcript, Window};
+use crate::sources::{Agent, reader};
 use crate::stores::{Entry, Holding, Query, Role, Row, Store, StoreError};
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::sessions::topic::Decisions;
 use hotwash_core::sessions::{Key, copies};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io;
 use std::sync::Arc;
 
 /// How many groups are kept in one go.
@@ -41,18 +42,19 @@ pub(super) fn settle_copies(
         let (entries, moved): (Vec<Vec<Entry>>, Vec<Vec<&str>>) = settled.into_iter().unzip();
         store.put_own(&entries.into_iter().flatten().collect::<Vec<_>>(), &moved.concat())?;
     }
-    if holders.iter().any(|holder| Agent::of(holder.path.as_ref()) == Agent::Langfuse) {
-        settle_pulled(store, setup, &holders)?;
-    }
-    Ok(())
+    settle_second_hand(store, setup, &holders)
 }
 
-/// What was pulled from Langfuse and is on disk too is a copy: the transcript says more. There are no keys to tell by,
-/// because Langfuse has no ids of messages and records; it has the session's own.
-fn settle_pulled(store: &mut dyn Store, setup: &Setup<'_>, holders: &[Holding]) -> Result<(), StoreError> {
+/// What is retold of a session and is on disk too is a copy: the agent's own transcript says more. There may be no keys to
+/// tell by, where ids of messages and records were not retold; the session's own was.
+fn settle_second_hand(store: &mut dyn Store, setup: &Setup<'_>, holders: &[Holding]) -> Result<(), StoreError> {
+    let retold = second_hand(store)?;
+    if retold.is_empty() {
+        return Ok(());
+    }
     let rows = store.sessions(&Query { subagents: true, without_facts: true, ..Query::default() })?;
     let rows = rows.iter().filter(|row| !row.session.recorded.is_empty());
-    let (pulled, others): (Vec<&Row>, Vec<&Row>) = rows.partition(|row| row.path.ends_with(langfuse::ENDING));
+    let (pulled, others): (Vec<&Row>, Vec<&Row>) = rows.partition(|row| retold.contains(&row.path));
     let others: HashSet<&str> = others.into_iter().map(|row| row.session.recorded.as_str()).collect();
     let copies: BTreeSet<&str> = pulled
         .into_iter()
@@ -88,9 +90,10 @@ fn settled<'h>(
             Role::Forgotten => None,
             _ => open_known(store, setup.archive, &file)?,
         };
-        match input.map(|mut input| claude_code::read::records(Agent::of(holder.path.as_ref()), &mut *input, window)) {
-            Some(Ok((read, reading))) => {
-                members.push((*holder, file, reading));
+        let input = input.zip(Agent::named(&file.agent));
+        match input.map(|(mut input, agent)| Ok((reader::records(agent, &mut *input, window)?, agent))) {
+            Some(io::Result::Ok((read, agent))) => {
+                members.push((*holder, file, agent));
                 records.push(read);
             }
             // A copy had nothing of its own before, so there is nothing to be lost with it.
@@ -106,14 +109,12 @@ fn settled<'h>(
     let taken: KeySet<Key> = gone.iter().flat_map(|gone| gone.keys.iter().copied()).collect();
 
     let mut entries = Vec::new();
-    for (at, ((holder, file, reading), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
+    for (at, ((holder, file, agent), mut foreign)) in members.iter().zip(copies::foreign(&records)).enumerate() {
         let records = &records[at];
-        let agent = Agent::of(file.path.as_ref());
         let open = || open_known(store, setup.archive, file);
         if !taken.is_empty()
-            && agent == Agent::ClaudeCode
             && let Some(mut input) = open()?
-            && let Ok(copied) = claude_code::read::copied(&mut *input, window, &taken)
+            && let Ok(copied) = reader::copied(*agent, &mut *input, window, &taken)
         {
             foreign.extend(copied);
         }
@@ -127,15 +128,10 @@ fn settled<'h>(
         } else {
             records.iter().all(|(key, _)| foreign.contains(key))
         };
-        let mut transcript = Transcript::without(foreign.into_iter().collect()).by(agent).knowing(topics);
-        if owns_nothing && !records.is_empty() && agent == Agent::ClaudeCode {
-            // There is nothing to read in it but what it says of itself, and all of that stood elsewhere before.
-            transcript.reading = Reading { duplicate_lines: records.len() as u64, ..*reading };
-        } else {
-            let Some(mut input) = open()? else { continue };
-            if transcript.read(&mut *input, window, |_| {}).is_err() {
-                continue;
-            }
+        let mut transcript = Transcript::without(foreign.into_iter().collect()).by(*agent).knowing(topics);
+        let Some(mut input) = open()? else { continue };
+        if transcript.read(&mut *input, window, |_| {}).is_err() {
+            continue;
         }
         let role = owns_nothing.then_some(Role::Copy);
         // Without a state to go on from: when it grows it is read as a whole, and its copies are settled again.

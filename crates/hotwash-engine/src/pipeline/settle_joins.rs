@@ -8,7 +8,7 @@
 use super::Setup;
 use super::entry::{Finished, graded};
 use super::open::{Untold, tell_lines};
-use crate::sources::claude_code::read::Window;
+use crate::sources::reader::Window;
 use crate::stores::{Graded, Holding, Store, StoreError, StoredPart, transcript_numbers};
 use hotwash_core::sessions::joining::{Run, runs};
 use hotwash_core::sessions::topic::ByWords;

@@ -30,24 +30,16 @@ pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
     /// How many containers are being read around this place. What readers ask for is never [`DEEPEST`] deep.
     depth: u32,
-    /// Whether it goes no further than the next newline.
-    stays_in_line: bool,
 }
 
 impl<'a> Cursor<'a> {
     /// At the beginning.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Cursor { rest: bytes, depth: 0, stays_in_line: false }
-    }
-
-    /// At the beginning of a line that others may follow. It reads what it would read if there were no others, so that
-    /// nobody need look for the end of the line first.
-    pub(crate) fn in_line(bytes: &'a [u8]) -> Self {
-        Cursor { stays_in_line: true, ..Cursor::new(bytes) }
+        Cursor { rest: bytes, depth: 0 }
     }
 
     /// What is still to be read.
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -78,8 +70,7 @@ impl<'a> Cursor<'a> {
     fn peek_behind_space(&mut self) -> Option<u8> {
         loop {
             match self.rest.first().copied() {
-                Some(b' ' | b'\t' | b'\r') => self.advance(1),
-                Some(b'\n') if !self.stays_in_line => self.advance(1),
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.advance(1),
                 next => return next,
             }
         }
@@ -598,9 +589,6 @@ impl<'a> Cursor<'a> {
             let end = closing(string, from).ok_or(Malformed)?;
             if string[end] == b'"' {
                 return Ok(self.inside(end));
-            }
-            if self.stays_in_line {
-                return Err(Malformed);
             }
             from = end + 1;
         }

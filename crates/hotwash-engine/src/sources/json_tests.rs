@@ -23,9 +23,7 @@ proptest::proptest! {
             cursor.string(&mut text).ok().map(|()| text.raw().to_vec())
         };
         let expected = end.map(|end| text.as_bytes()[..end].to_vec());
-        proptest::prop_assert_eq!(inside(Cursor::new(quoted.as_bytes())), expected.clone());
-        let in_line = expected.filter(|string| !string.contains(&b'\n'));
-        proptest::prop_assert_eq!(inside(Cursor::in_line(quoted.as_bytes())), in_line);
+        proptest::prop_assert_eq!(inside(Cursor::new(quoted.as_bytes())), expected);
     }
 
     #[test]
@@ -37,24 +35,6 @@ proptest::proptest! {
         };
         proptest::prop_assert_eq!(read(&text, None), whole);
         proptest::prop_assert_eq!(read(&format!("{text},\"next\":0"), Some(b',')), whole);
-    }
-
-    #[test]
-    fn what_follows_in_other_lines_makes_no_difference(cut in 0usize..400, long in 0usize..90, escape: bool) {
-        let word = "x".repeat(long);
-        let value = format!(r#"{{"a":[1,-2.5e7,"{word}\n\"{word}",null,true,{{}}], "{word}" : {{"b":"","c":"é"}} }}"#);
-        let cut = (0..=cut.min(value.len())).rev().find(|at| value.is_char_boundary(*at)).unwrap();
-        let (line, others) = value.split_at(cut);
-        let line = if escape && !others.is_empty() { format!("{line}\\") } else { line.to_owned() };
-        for others in [others, "\"}", "", &value] {
-            let lines = format!("{line}\n{others}");
-            let (mut alone, mut among) = (Cursor::new(line.as_bytes()), Cursor::in_line(lines.as_bytes()));
-            let read = alone.skip();
-            proptest::prop_assert_eq!(among.skip(), read);
-            if read.is_ok() {
-                proptest::prop_assert_eq!(alone.since(line.as_bytes()), among.since(lines.as_bytes()));
-            }
-        }
     }
 
     #[test]
@@ -70,16 +50,16 @@ proptest::proptest! {
     #[test]
     fn what_stood_elsewhere_makes_no_difference(text in r#"[a"\\\n]{0,6}"#, more in r#"[a"\\\n]{0,6}"#, again: bool) {
         let first = format!("\"{text}\",");
-        let mut cursor = Cursor::in_line(first.as_bytes());
+        let mut cursor = Cursor::new(first.as_bytes());
         let inside = cursor.skip_long().unwrap_or_default();
         let line = if again { format!("{first}{more}\"}}") } else { format!("\"{text}{more}\"}}") };
-        let (mut one, mut other) = (Cursor::in_line(line.as_bytes()), Cursor::in_line(line.as_bytes()));
+        let (mut one, mut other) = (Cursor::new(line.as_bytes()), Cursor::new(line.as_bytes()));
         let read = other.skip();
         proptest::prop_assert_eq!(one.skip_again(inside), read);
         if read.is_ok() {
             proptest::prop_assert_eq!(one.rest(), other.rest());
         }
-        let (mut one, mut other) = (Cursor::in_line(line.as_bytes()), Cursor::in_line(line.as_bytes()));
+        let (mut one, mut other) = (Cursor::new(line.as_bytes()), Cursor::new(line.as_bytes()));
         let mut text = Text::default();
         let read = other.text_if(&mut text).map(|is_text| is_text.then_some(text));
         proptest::prop_assert_eq!(one.text_again(Text::json(inside)), read);

@@ -6,7 +6,7 @@ use super::{
     Row, Ruled, Store, StoreError, StoredPart, Todo,
 };
 use crate::judges::Stop;
-use crate::sources::claude_code::read::Transcript;
+use crate::sources::reader::Transcript;
 use hotwash_core::facts::{Cost, Tokens};
 use hotwash_core::outcomes::{self, Goal, JudgeStatus, Outcome};
 use hotwash_core::prices::{self, Picodollars};
@@ -73,9 +73,7 @@ impl Sample {
     fn entry(&self) -> Entry {
         let mut transcript = Transcript::default();
         let text = include_bytes!("../../../../fixtures/claude-code/rejections-and-echoes.jsonl");
-        transcript
-            .read(&mut text.as_slice(), &mut crate::sources::claude_code::read::Window::default(), |_| {})
-            .unwrap();
+        transcript.read(&mut text.as_slice(), &mut crate::sources::reader::Window::default(), |_| {}).unwrap();
         let facts = transcript.pieces.ledger().finish(prices::shipped());
         let print = transcript.pieces.ledger().fingerprint();
         let grade = offline::grade(&facts, &RUBRIC);
@@ -104,6 +102,7 @@ impl Sample {
             mtime_ns: -5,
             offset: 1 << 39,
             tail: u64::MAX - 1,
+            agent: "an-agent".into(),
             decoder: 3,
             version: 4,
         };

@@ -1,7 +1,7 @@
 //! Bad input gives what could be read and a counted warning; never a panic, never a wrong number in silence.
 
 use crate::support::{Case, short};
-use hotwash_engine::sources::claude_code::read::{LONGEST_LINE, Transcript, Window};
+use hotwash_engine::sources::reader::{LONGEST_LINE, Transcript, Window};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;

@@ -4,7 +4,9 @@ use crate::support::root;
 use hotwash_core::prices;
 use hotwash_core::redaction::{Rules, redact_facts};
 use hotwash_engine::sources::Agent;
-use hotwash_engine::sources::claude_code::{self, read::Transcript, read::Window};
+use hotwash_engine::sources::claude_code;
+use hotwash_engine::sources::discover::discover;
+use hotwash_engine::sources::reader::{Transcript, Window};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -12,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Everything that is said of a transcript, by name. What was not seen is left out.
 fn said_of(path: &Path) -> BTreeMap<String, String> {
-    let mut transcript = Transcript::whole().by(Agent::of(path));
+    let mut transcript = Transcript::whole().by(Agent::owning(path).unwrap());
     transcript.read(&mut File::open(path).unwrap(), &mut Window::default(), |_| {}).unwrap();
     let mut said = BTreeMap::new();
     let ledger = transcript.pieces.ledger();
@@ -52,7 +54,7 @@ fn flatten(name: &str, value: &Value, said: &mut BTreeMap<String, String>) {
 }
 
 fn transcripts(folder: &Path) -> Vec<PathBuf> {
-    claude_code::discover::discover(&[folder.to_path_buf()]).found.into_iter().map(|found| found.path).collect()
+    discover(&[folder.to_path_buf()]).found.into_iter().map(|found| found.path).collect()
 }
 
 /// What it shows, the file, and what is true of it. `name=0` says that it was not seen.

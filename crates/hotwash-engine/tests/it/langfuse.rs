@@ -5,8 +5,8 @@ use hotwash_core::prices;
 use hotwash_core::redaction::{Rules, redact_facts};
 use hotwash_engine::pipeline;
 use hotwash_engine::sources::Agent;
-use hotwash_engine::sources::claude_code::read::{Transcript, Window};
 use hotwash_engine::sources::langfuse::keep::Folder;
+use hotwash_engine::sources::reader::{Transcript, Window};
 use hotwash_engine::stores::Sessions as _;
 use serde_json::{Map, Value};
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// The facts of a transcript, without the places they point at: those are lines, and lines differ.
 fn facts(path: &Path) -> Map<String, Value> {
-    let mut transcript = Transcript::whole().by(Agent::of(path));
+    let mut transcript = Transcript::whole().by(Agent::owning(path).unwrap());
     transcript.read(&mut File::open(path).unwrap(), &mut Window::default(), |_| {}).unwrap();
     assert_eq!(transcript.reading.malformed_lines, 0, "{}", path.display());
     let facts = transcript.pieces.ledger().finish(prices::shipped());

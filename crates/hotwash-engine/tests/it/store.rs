@@ -1,7 +1,7 @@
 //! The store's file: what is on the disk before and after, and who else is using it.
 
 use crate::support::{Case, rules};
-use hotwash_engine::sources::claude_code::discover::discover;
+use hotwash_engine::sources::discover::discover;
 use hotwash_engine::stores::sqlite::testing::Tables;
 use hotwash_engine::stores::{Query, Role, Sessions as _, Sqlite, StoreError, Transcripts as _};
 use std::fs;

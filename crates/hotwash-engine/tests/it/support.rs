@@ -5,7 +5,7 @@ use hotwash_core::redaction::{Machine, Rules};
 use hotwash_core::rubric::Rubric;
 use hotwash_engine::archive::Archive;
 use hotwash_engine::pipeline::{self, Ingested, Setup};
-use hotwash_engine::sources::claude_code::discover::{Found, discover};
+use hotwash_engine::sources::discover::{Found, discover};
 use hotwash_engine::stores::sqlite::testing::Tables;
 use hotwash_engine::stores::{Copies as _, Lookup, Query, Row, Sessions as _, Sqlite, Store, StoreError};
 use serde_json::json;

@@ -12,7 +12,7 @@ use crate::shapes;
 use hotwash_core::prices;
 use hotwash_core::redaction::redact;
 use hotwash_engine::archive::Archive;
-use hotwash_engine::sources::claude_code::discover::discover;
+use hotwash_engine::sources::discover::discover;
 use hotwash_engine::stores::{Form, Query};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -165,7 +165,7 @@ fn store(context: &Context<'_>, findings: &mut Vec<Finding>) {
         Err(error) => findings.push(bad("store", error.to_string(), error.hint())),
     }
     if let Ok(known) = run.store.outcomes() {
-        let mut reading = hotwash_engine::sources::claude_code::read::Reading::default();
+        let mut reading = hotwash_engine::sources::reader::Reading::default();
         for became in known.values() {
             reading.add(&became.reading);
         }

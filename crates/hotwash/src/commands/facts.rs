@@ -13,9 +13,8 @@ use hotwash_core::facts::{Cited, Facts, Manual};
 use hotwash_core::prices;
 use hotwash_core::redaction::{Redacted, Rules, redact, redact_facts};
 use hotwash_engine::sources::Agent;
-use hotwash_engine::sources::claude_code::discover::discover;
-use hotwash_engine::sources::claude_code::read::{Transcript, Window};
-use hotwash_engine::sources::claude_code::role;
+use hotwash_engine::sources::discover::discover;
+use hotwash_engine::sources::reader::{Transcript, Window};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -28,19 +27,21 @@ use std::sync::mpsc;
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     let rules = machine::rules(context.env, &context.settings.store.value, NewKey::ForThisRun);
     let mut place = None;
-    let mut files: Vec<(String, PathBuf)> = Vec::new();
+    let mut files: Vec<(String, PathBuf, Agent)> = Vec::new();
     let mut problems: Vec<(String, String)> = Vec::new();
     // In the order given; the files of a folder by name.
     for path in &args.paths {
         if path.as_os_str() == "-" {
             let stdin = Place::with_stdin(context.env)
                 .map_err(|error| Failure::new("cannot read stdin").cause(words(&error)))?;
-            files.push(("-".into(), stdin.folder().join("stdin.jsonl")));
+            files.push(("-".into(), stdin.folder().join("stdin.jsonl"), Agent::default()));
             place = Some(stdin);
             continue;
         }
         let discovery = discover(std::slice::from_ref(path));
-        files.extend(discovery.found.into_iter().map(|found| (found.path.display().to_string(), found.path)));
+        files.extend(
+            discovery.found.into_iter().map(|found| (found.path.display().to_string(), found.path, found.agent)),
+        );
         problems.extend(discovery.problems.into_iter().map(|(path, why)| (path.display().to_string(), why)));
     }
     if files.is_empty() && !problems.is_empty() {
@@ -62,8 +63,8 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
     in_order(
         &files,
         context.settings.jobs.value,
-        |(_, path)| count(path, &rules),
-        |(name, _), counted| write(counted, name, &mut problems),
+        |(_, path, agent)| count(path, *agent, &rules),
+        |(name, ..), counted| write(counted, name, &mut problems),
     )?;
     drop(place);
     for (path, why) in &problems {
@@ -118,14 +119,14 @@ struct Counted {
     rest: Map<String, Value>,
 }
 
-fn count(path: &Path, rules: &Rules) -> io::Result<Counted> {
-    let mut transcript = Transcript::whole().by(Agent::of(path));
+fn count(path: &Path, agent: Agent, rules: &Rules) -> io::Result<Counted> {
+    let mut transcript = Transcript::whole().by(agent);
     transcript.read(&mut File::open(path)?, &mut Window::default(), |_| {})?;
     let ledger = transcript.pieces.ledger();
     let identity = ledger.identity();
     let facts = ledger.finish(prices::shipped());
     let pieces: Vec<_> = transcript.pieces.parts().map(|part| (part, &facts)).collect();
-    let role = role(path, &transcript.reading, &pieces);
+    let role = agent.role(path, &transcript.reading, &pieces);
     let redacted = redact_facts(facts, rules);
     let facts = redacted.get();
     let reading = transcript.reading;

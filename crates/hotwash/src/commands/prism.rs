@@ -16,7 +16,6 @@ use hotwash_core::reports::{self, Page, Window};
 use hotwash_core::scores::offline;
 use hotwash_core::sessions::Timestamp;
 use hotwash_engine::sources::Agent;
-use hotwash_engine::sources::langfuse::keep;
 use hotwash_engine::stores::{Judged, Query, Store};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -34,6 +33,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<Exit, Failure> {
         ask_git(&run, context, &mut judged);
     }
     let all = Prism::of(judged.iter().map(|judged| judged.input(now)));
+    let agent = |judged: &Judged| agent(&*run.store, judged);
     let groups = args.by.map(|by| (by, reports::goals_by(&judged, group(by), now, agent)));
     let page = args.part.page();
     let exit = run.report();
@@ -112,12 +112,10 @@ fn group(by: By) -> reports::By {
 }
 
 /// The agent that a session is of.
-fn agent(judged: &Judged) -> String {
-    let path = judged.path.as_ref();
-    match Agent::of(path) {
-        Agent::ClaudeCode => "Claude Code".into(),
-        Agent::Langfuse => keep::recorded_by(path).unwrap_or_else(|| "unknown".into()),
-    }
+fn agent(store: &dyn Store, judged: &Judged) -> String {
+    let file = store.file(&judged.path).ok().flatten();
+    let agent = file.and_then(|file| Agent::named(&file.agent));
+    agent.and_then(|agent| agent.recorded_by(judged.path.as_ref())).unwrap_or_else(|| "unknown".into())
 }
 
 /// "58 [47-68]"; "5 of 7" where too few were decided for a percentage.

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-pub(crate) use hotwash_engine::sources::claude_code::discover::words;
+pub(crate) use hotwash_engine::sources::discover::words;
 
 /// How many columns a text takes. Not for text with colours in it.
 pub(crate) fn width(text: &str) -> usize {

@@ -3,13 +3,86 @@
 //! The one place that knows how this client writes things down: which user records hold a person's words and which are
 //! the client's, what a slash command looks like, how a tool is called. Versions 1.0.17 to 2.1.325.
 
-use super::record::{Attachment, Blocks, Content, Notice, Place, Record, Texts};
+use super::record::{self, Attachment, Blocks, Content, Memory, Notice, Place, Record, Texts};
+use crate::sources::Decoder;
+use crate::sources::json::{Cursor, Malformed};
+use hotwash_core::facts::calls::KeySet;
+use hotwash_core::ports::source;
+use hotwash_core::records::Reading;
 use hotwash_core::sessions::{
     ApiError, Call, Change, CommandVia, Compaction, Event, EventId, GoalCheck, Input, Key, Kind, Message, Origin,
     Outcome, Prompt, PromptVia, Timestamp, Tool, Usage,
 };
 use hotwash_core::text::{Body, Text};
 use std::borrow::Cow;
+
+/// Decodes the records of a transcript. What it remembers only saves work.
+#[derive(Default)]
+pub(super) struct Records {
+    memory: Memory,
+}
+
+impl Decoder for Records {
+    fn line(
+        &mut self,
+        line: &[u8],
+        number: u32,
+        reading: &mut Reading,
+        seen: &mut KeySet<Key>,
+        tell: &mut dyn FnMut(&Event<'_>),
+    ) {
+        objects(line, reading, |cursor, reading| {
+            let mut record = Record::default();
+            record::read(cursor, &mut record, &mut self.memory)?;
+            if record.key.is_none_or(|key| seen.insert(key)) {
+                events(&record, number, tell);
+            } else {
+                reading.duplicate_lines += 1;
+            }
+            Ok(())
+        });
+    }
+
+    fn records(&mut self, line: &[u8], show: &mut dyn FnMut(source::Record)) {
+        objects(line, &mut Reading::default(), |cursor, _| {
+            let mut record = Record::default();
+            record::read(cursor, &mut record, &mut self.memory)?;
+            let message = &record.message;
+            let is_result = matches!(&message.content, Content::Blocks(blocks)
+                if blocks.iter().any(|block| block.kind.is("tool_result")));
+            show(source::Record {
+                key: record.key,
+                at: Timestamp::parse(record.timestamp.raw()),
+                message: (!message.head.id.is_empty()).then(|| Key::of(message.head.id)),
+                is_result,
+            });
+            Ok(())
+        });
+    }
+}
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads a line: a run of objects, as a rule one. Counts what is wrong with it.
+fn objects<'b>(
+    line: &'b [u8],
+    reading: &mut Reading,
+    mut read: impl FnMut(&mut Cursor<'b>, &mut Reading) -> Result<(), Malformed>,
+) {
+    // Editors put a byte order mark in front of a file.
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+    let (mut cursor, mut objects) = (Cursor::new(line), 0);
+    while let Some(byte) = cursor.peek() {
+        reading.lines += u64::from(objects == 0);
+        if byte != b'{' || read(&mut cursor, reading).is_err() {
+            reading.malformed_lines += 1;
+            break;
+        }
+        objects += 1;
+    }
+    reading.glued_lines += u64::from(objects > 1);
+}
 
 /// Tells `tell` the events of a record, in order.
 pub(crate) fn events(record: &Record<'_>, line: u32, tell: &mut dyn FnMut(&Event<'_>)) {

@@ -1,22 +1,53 @@
 //! Claude Code: the transcripts under `~/.claude/projects`.
 
 pub(crate) mod decode;
-pub mod discover;
-mod lines;
+mod discover;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-pub mod read;
 pub(crate) mod record;
 
+use super::{Decoder, Source};
 use hotwash_core::facts::{Facts, Identity};
-use hotwash_core::records::Role;
+use hotwash_core::records::{Reading, Role};
 use hotwash_core::sessions::Part;
-use read::Reading;
 use std::path::Path;
 
 /// Counts up when the same bytes give other events or facts, or the state to read on from has another form, so that
 /// transcripts are read anew.
 pub const DECODER: u32 = 7;
+
+/// Claude Code.
+pub(super) struct ClaudeCode;
+
+impl Source for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn owns(&self, path: &Path) -> bool {
+        discover::owns(path)
+    }
+
+    fn version(&self) -> u32 {
+        DECODER
+    }
+
+    fn reads_on(&self) -> bool {
+        true
+    }
+
+    fn recorded_by(&self, _: &Path) -> Option<String> {
+        Some("Claude Code".into())
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::<decode::Records>::default()
+    }
+
+    fn role(&self, path: &Path, reading: &Reading, pieces: &[(&Part, &Facts)]) -> Role {
+        role(path, reading, pieces)
+    }
+}
 
 /// The folder in which hotwash's own judge runs, and the mark in front of what it asks.
 pub const JUDGE_FOLDER: &str = "hotwash/judge";

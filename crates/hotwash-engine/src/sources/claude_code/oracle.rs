@@ -9,10 +9,11 @@ mod rules;
 mod tests;
 mod tree;
 
-use super::read::{Reading, read_lines};
-use super::record::Memory;
+use super::decode::Records;
+use crate::sources::Decoder as _;
 use hotwash_core::facts::calls::KeySet;
 use hotwash_core::prices;
+use hotwash_core::records::Reading;
 use hotwash_core::sessions::topic::ByWords;
 use hotwash_core::sessions::{ApiError, Event, Kind, Pieces};
 use std::collections::HashSet;
@@ -43,11 +44,13 @@ pub fn difference(transcript: &[u8]) -> Option<String> {
 /// What the fast path makes of a transcript. Facts are established on the way: they may not panic either.
 pub fn fast(transcript: &[u8]) -> Told {
     let (mut told, mut seen, mut pieces) = (Told::default(), KeySet::default(), Pieces::default());
-    let mut memory = Memory::default();
-    read_lines(transcript, &mut told.reading, &mut seen, &mut memory, &mut |event| {
-        told.events.push(show(event));
-        pieces.event(event, &ByWords);
-    });
+    let mut decoder = Records::default();
+    for (line, number) in transcript.split(|byte| *byte == b'\n').zip(1..) {
+        decoder.line(line, number, &mut told.reading, &mut seen, &mut |event| {
+            told.events.push(show(event));
+            pieces.event(event, &ByWords);
+        });
+    }
     for part in pieces.parts() {
         part.ledger.finish(prices::shipped());
     }

@@ -860,7 +860,7 @@ mod tests {
     #[test]
     fn a_prompt_that_came_before_makes_no_difference() {
         let read = |line: &str, memory: &mut Memory| {
-            let (mut cursor, mut record) = (Cursor::in_line(line.as_bytes()), Record::default());
+            let (mut cursor, mut record) = (Cursor::new(line.as_bytes()), Record::default());
             let read = super::read(&mut cursor, &mut record, memory);
             (read, cursor.rest().len(), format!("{record:?}"))
         };

@@ -6,10 +6,11 @@
 use super::recorder::Recorder;
 use super::row::Row;
 use super::{As, lost, said, tools};
-use crate::sources::claude_code::read::Reading;
+use crate::sources::Decoder;
 use crate::sources::claude_code::{decode as claude_code, record};
 use crate::sources::json::Cursor;
 use hotwash_core::facts::calls::KeySet;
+use hotwash_core::records::Reading;
 use hotwash_core::sessions::{
     ApiError, Call, Change, Event, EventId, Input, Key, Kind, Message, Origin, Outcome, Prompt, PromptVia, Timestamp,
     Tool,
@@ -25,7 +26,7 @@ const NO_MODEL: &str = "unknown";
 
 /// What has to be known of the lines before.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Memory {
+pub(super) struct Memory {
     session: String,
     agent: String,
     place: Place,
@@ -96,14 +97,26 @@ pub(super) fn call_id(row: &Row) -> &str {
     if id.is_empty() { row.id() } else { id }
 }
 
+impl Decoder for Memory {
+    fn line(
+        &mut self,
+        line: &[u8],
+        number: u32,
+        reading: &mut Reading,
+        seen: &mut KeySet<Key>,
+        tell: &mut dyn FnMut(&Event<'_>),
+    ) {
+        read_line(line, number, reading, self, &mut |event| {
+            // What another transcript owns was put there before.
+            if event.origin.key.is_none_or(|key| !seen.contains(&key)) {
+                tell(event);
+            }
+        });
+    }
+}
+
 /// Decodes a line.
-pub(crate) fn read_line(
-    line: &[u8],
-    number: u32,
-    reading: &mut Reading,
-    memory: &mut Memory,
-    tell: &mut dyn FnMut(&Event<'_>),
-) {
+fn read_line(line: &[u8], number: u32, reading: &mut Reading, memory: &mut Memory, tell: &mut dyn FnMut(&Event<'_>)) {
     if line.trim_ascii().is_empty() {
         return;
     }

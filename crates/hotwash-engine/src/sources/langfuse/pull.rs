@@ -6,7 +6,7 @@
 use super::keep::{Collected, Folder};
 use crate::langfuse::{Client, LangfuseError, ObservationQuery, Reads, Row, TraceQuery, Window};
 use crate::net::Failing;
-use crate::sources::claude_code::discover::words;
+use crate::sources::discover::words;
 use hotwash_core::sessions::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;

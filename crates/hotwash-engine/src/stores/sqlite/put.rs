@@ -114,10 +114,11 @@ impl<'t> Writer<'t> {
         let mut stale = given(self.transaction, path, version)?;
         stale.retain(|id| !pieces.iter().any(|piece| piece.id() == *id));
         let known = self.execute(
-            "INSERT INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading, sessions)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0)
+            "INSERT INTO files (path, inode, size, mtime_ns, offset, tail, decoder, version, role, reading, sessions, agent)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0, ?11)
              ON CONFLICT (path) DO UPDATE SET inode = ?2, size = ?3, mtime_ns = ?4, offset = ?5, tail = ?6,
-                 decoder = ?7, version = ?8, role = ?9, reading = ?10, sessions = iif(version = ?8, sessions, 0)
+                 decoder = ?7, version = ?8, role = ?9, reading = ?10, sessions = iif(version = ?8, sessions, 0),
+                 agent = ?11
              WHERE role != 'forgotten'",
             params![
                 path,
@@ -130,6 +131,7 @@ impl<'t> Writer<'t> {
                 version,
                 role.name(),
                 reading,
+                file.agent,
             ],
         )?;
         if known == 0 {

@@ -269,4 +269,9 @@ pub(super) const STEPS: &[&str] = &[
     DROP TABLE prints;
     CREATE INDEX fingerprints_by_repository ON fingerprints (repository, to_ms);
 ",
+    r"
+    -- The agent whose transcript a file is. Before this step the name of the file said it.
+    ALTER TABLE files ADD COLUMN agent TEXT NOT NULL DEFAULT 'claude-code';
+    UPDATE files SET agent = 'langfuse' WHERE substr(path, -15) = '.langfuse.jsonl';
+",
 ];

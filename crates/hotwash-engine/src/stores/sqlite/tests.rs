@@ -1,6 +1,6 @@
 use super::*;
 use crate::pipeline::{Setup, ingest};
-use crate::sources::claude_code::discover::discover;
+use crate::sources::discover::discover;
 use crate::stores::suite::{rules, store_suite};
 use crate::stores::{Query, Role, Sessions as _, Todo, Transcripts as _};
 use hotwash_core::prices;

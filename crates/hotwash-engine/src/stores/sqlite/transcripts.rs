@@ -14,16 +14,16 @@ impl Transcripts for Sqlite {
     fn files(&self) -> Result<Vec<File>> {
         self.read(|connection| {
             let sql =
-                "SELECT path, inode, size, mtime_ns, offset, tail, decoder, version, role, sessions, reading FROM files
+                "SELECT path, inode, size, mtime_ns, offset, tail, decoder, version, agent, role, sessions, reading FROM files
                        ORDER BY path";
             let mut statement = connection.prepare_cached(sql)?;
             let rows = statement.query_map([], |row| {
-                let role = Role::from_name(row.get_ref(8)?.as_str()?);
-                let reading = match row.get_ref(10)?.as_str()? {
+                let role = Role::from_name(row.get_ref(9)?.as_str()?);
+                let reading = match row.get_ref(11)?.as_str()? {
                     "" => Reading::default(),
                     reading => serde_json::from_str(reading).unwrap_or_default(),
                 };
-                let became = Became { role, sessions: row.get::<_, i64>(9)? as u64, reading };
+                let became = Became { role, sessions: row.get::<_, i64>(10)? as u64, reading };
                 Ok(File { state: file(row)?, became })
             })?;
             rows.collect()
@@ -32,7 +32,8 @@ impl Transcripts for Sqlite {
 
     fn file(&self, path: &str) -> Result<Option<FileState>> {
         self.read(|connection| {
-            let sql = "SELECT path, inode, size, mtime_ns, offset, tail, decoder, version FROM files WHERE path = ?1";
+            let sql =
+                "SELECT path, inode, size, mtime_ns, offset, tail, decoder, version, agent FROM files WHERE path = ?1";
             connection.prepare_cached(sql)?.query_row([path], file).optional()
         })
     }
@@ -148,6 +149,7 @@ fn file(row: &Row<'_>) -> rusqlite::Result<FileState> {
         tail: row.get::<_, i64>(5)? as u64,
         decoder: row.get(6)?,
         version: row.get(7)?,
+        agent: row.get(8)?,
     })
 }
 

@@ -1,5 +1,5 @@
-use super::super::read::{Transcript, Window};
 use super::*;
+use crate::sources::reader::{Transcript, Window};
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};

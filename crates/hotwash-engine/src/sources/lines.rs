@@ -33,20 +33,6 @@ pub(super) struct Chunk<'b> {
     other: Option<Line<'b>>,
 }
 
-impl<'b> Chunk<'b> {
-    /// The whole lines that are left.
-    #[inline]
-    pub(super) fn rest(&self) -> &'b [u8] {
-        self.whole
-    }
-
-    /// Passes over a line of this length, which somebody has read.
-    #[inline]
-    pub(super) fn pass(&mut self, length: usize) {
-        self.whole = self.whole.get(length + 1..).unwrap_or_default();
-    }
-}
-
 impl<'b> Iterator for Chunk<'b> {
     type Item = Line<'b>;
 
